@@ -1,0 +1,63 @@
+"""The hardware as memory sees it."""
+
+from typing import NamedTuple
+
+from kvplan.core.units import GIB
+
+
+class Gpu(NamedTuple):
+    """One accelerator.
+
+    ``driver_bytes`` is the total that the driver prints (nvidia-smi), ``cuda_bytes`` the smaller one that CUDA gives
+    to a process; ``compute_capability`` is (major, minor) where NVIDIA defines one. Unknown figures are None.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    driver_bytes: int
+    cuda_bytes: int
+    cuda_total_known: bool = True
+    compute_capability: tuple[int, int] | None = None
+    bandwidth_gb_s: float | None = None
+    bf16_tflops: float | None = None
+
+
+class Place(NamedTuple):
+    """Where bytes live: ``gpu0``, ``gpu1`` … or ``host``. ``capacity_bytes`` is None where nobody said how large it is."""
+
+    id: str
+    capacity_bytes: int | None
+    used_before_bytes: int = 0
+
+    @property
+    def usable_bytes(self) -> int | None:
+        """What is left for the process to take."""
+        return None if self.capacity_bytes is None else max(0, self.capacity_bytes - self.used_before_bytes)
+
+
+class Node(NamedTuple):
+    """The machine: its accelerators in order, and host memory where it is known."""
+
+    id: str | None
+    source: str | None
+    gpus: tuple[Gpu, ...]
+    used_before_bytes: tuple[int, ...] = ()
+    ram_bytes: int | None = None
+
+    def places(self) -> tuple[Place, ...]:
+        """The places of this node; a node without a known accelerator has one ``gpu0`` of unknown size."""
+        if not self.gpus:
+            return (Place("gpu0", None),)
+        used = self.used_before_bytes or (0,) * len(self.gpus)
+        return tuple(Place(f"gpu{i}", gpu.cuda_bytes, used[i]) for i, gpu in enumerate(self.gpus))
+
+
+UNKNOWN_NODE = Node(id=None, source=None, gpus=())
+
+
+def budget_node(n_bytes: int) -> Node:
+    """A node with one device of exactly ``n_bytes``, for ``--budget``."""
+    label = f"budget-{n_bytes / GIB:.2f}GiB"
+    gpu = Gpu(id=label, name=label, vendor="", driver_bytes=n_bytes, cuda_bytes=n_bytes)
+    return Node(id=None, source="budget", gpus=(gpu,))

@@ -1,0 +1,73 @@
+"""Element types as exact pairs (elements in a block, bytes of a block); never a float."""
+
+from typing import NamedTuple
+
+from kvplan.core.errors import RequestError, did_you_mean
+from kvplan.core.units import ceil_div
+
+
+class DType(NamedTuple):
+    """How ``block_elems`` consecutive elements of a row are stored in ``block_bytes``."""
+
+    name: str
+    block_elems: int
+    block_bytes: int
+
+    def row_bytes(self, n_elems: int) -> int:
+        """Bytes of one row: whole blocks."""
+        return ceil_div(n_elems, self.block_elems) * self.block_bytes
+
+
+DTYPES = {
+    name: DType(name, elems, n_bytes)
+    for name, elems, n_bytes in (
+        ("float64", 1, 8),
+        ("float32", 1, 4),
+        ("float16", 1, 2),
+        ("bfloat16", 1, 2),
+        ("float8_e4m3fn", 1, 1),
+        ("float8_e5m2", 1, 1),
+        ("float8_e8m0fnu", 1, 1),
+        ("float4_e2m1", 2, 1),
+        ("int64", 1, 8),
+        ("int32", 1, 4),
+        ("int16", 1, 2),
+        ("int8", 1, 1),
+        ("uint8", 1, 1),
+        ("int4", 2, 1),
+        ("int3", 8, 3),
+        ("int2", 4, 1),
+        ("bool", 1, 1),
+    )
+}
+
+_ALIASES = {
+    "fp64": "float64",
+    "double": "float64",
+    "fp32": "float32",
+    "float": "float32",
+    "f32": "float32",
+    "fp16": "float16",
+    "half": "float16",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "fp8": "float8_e4m3fn",
+    "fp8_e4m3": "float8_e4m3fn",
+    "fp8_e5m2": "float8_e5m2",
+}
+
+
+def dtype(name: str, *, where: str = "dtype") -> DType:
+    """The element type called ``name``; ``torch.`` prefixes and short names (fp16, bf16) are known.
+
+    Raises RequestError with near matches for any other name.
+    """
+    plain = name.removeprefix("torch.").lower()
+    found = DTYPES.get(_ALIASES.get(plain, plain))
+    if found is None:
+        raise RequestError(
+            "unknown_dtype",
+            f"{where}: unknown element type '{name}'",
+            hint=did_you_mean(plain, [*DTYPES, *_ALIASES]) or f"known: {', '.join(DTYPES)}",
+        )
+    return found

@@ -1,0 +1,126 @@
+"""The seam between kvplan and an engine: one Deployment answers estimate, check, recommend, sweep and verify.
+
+parse(argv) → Parsed · resolve(parsed, workload, model, node, version) → Settings · deploy(model, settings, node) →
+Deployment · command(settings) → argv. Two properties hold for every engine and are tested: ``need_bytes`` is the sum
+of ``entries``, and ``resolve(parse(command(s))) == s``.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from kvplan.core.device import Node
+from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
+from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+
+
+class Flag(NamedTuple):
+    """One setting as the user wrote it, and the line it stands on where it came from a file."""
+
+    name: str
+    value: str
+    line: int | None = None
+
+
+class Parsed(NamedTuple):
+    """An engine's command line, read but not resolved: no model, no defaults."""
+
+    engine: str
+    version: str | None
+    model: str | None
+    flags: tuple[Flag, ...] = ()
+    ignored: tuple[Flag, ...] = ()
+    unknown: tuple[Flag, ...] = ()
+
+
+class Capacity(NamedTuple):
+    """What the engine's cache pool holds; ``max_ctx_tokens`` and ``max_batch`` are the exact inverses of the estimate."""
+
+    kv_budget: Interval
+    block_tokens: int | None
+    bytes_per_block: int | None
+    n_blocks: int | None
+    kv_tokens: Interval | None
+    max_concurrency: tuple[float, float, float] | None
+    max_ctx_tokens: int | None
+    max_batch: int | None
+
+
+class Deployment(Protocol):
+    """One model on one engine with resolved settings on one node; weights and cache geometry are computed once, here."""
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What the engine itself would refuse, whatever the workload."""
+        ...
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the user should know about these settings."""
+        ...
+
+    @property
+    def not_modeled(self) -> tuple[NotModeled, ...]:
+        """What is known to exist and is not in the entries."""
+        ...
+
+    def entries(self, load: Workload) -> tuple[Entry, ...]:
+        """The ledger of what the process will hold for this workload."""
+        ...
+
+    def need_bytes(self, place: str, load: Workload) -> Interval:
+        """What this workload needs at ``place``: the hot path of sweeps and inverses, integers only."""
+        ...
+
+    def phases(self, load: Workload) -> Phases:
+        """Live tensor bytes by phase."""
+        ...
+
+    def kv(self, load: Workload) -> KvPlan:
+        """The cache on the fullest device."""
+        ...
+
+    def capacity(self, load: Workload) -> Capacity | None:
+        """The pool, for engines that have one; None for those that allocate as they go."""
+        ...
+
+    def log_lines(self) -> tuple[str, ...]:
+        """What the engine will print about its memory."""
+        ...
+
+
+S = TypeVar("S")
+
+
+class Engine(Protocol[S]):
+    """An inference engine; found by its folder under ``kvplan/engines``."""
+
+    @property
+    def name(self) -> str:
+        """The name people type after ``--engine``."""
+        ...
+
+    @property
+    def versions(self) -> Sequence[str]:
+        """Versions whose rules are modelled, oldest first."""
+        ...
+
+    def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
+        """Read an engine command."""
+        ...
+
+    def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> S:
+        """Fill in the engine's defaults for this model, workload and node."""
+        ...
+
+    def deploy(self, model: ModelSpec, settings: S, node: Node) -> Deployment:
+        """Compute what does not depend on the workload."""
+        ...
+
+    def command(self, settings: S) -> tuple[str, ...]:
+        """The command that gives these settings; the inverse of parse and resolve."""
+        ...
+
+    def shown(self, settings: S) -> Mapping[str, int | float | str | bool | None]:
+        """The settings as ``engine.settings`` in the answer."""
+        ...

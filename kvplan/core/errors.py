@@ -1,0 +1,51 @@
+"""What kvplan raises on purpose. ``main`` alone turns these into a message and an exit code."""
+
+from collections.abc import Iterable
+
+EXIT_OK = 0
+EXIT_NO = 1
+EXIT_REQUEST = 2
+EXIT_UNAVAILABLE = 3
+EXIT_INTERRUPTED = 130
+
+
+class KvplanError(Exception):
+    """A refusal with a reason: ``kind`` for programs, ``message`` and ``hint`` for people."""
+
+    exit_code = EXIT_REQUEST
+
+    def __init__(self, kind: str, message: str, *, hint: str = "", details: Iterable[str] = ()) -> None:
+        """``details`` are lines shown below the message: what was looked at, what was found."""
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+        self.details = tuple(details)
+
+
+class RequestError(KvplanError):
+    """The request is wrong: usage, unknown model or GPU, a bad file."""
+
+
+class UnavailableError(KvplanError):
+    """The request is right and can't be answered here: network, no GPU, torch missing."""
+
+    exit_code = EXIT_UNAVAILABLE
+
+
+def near_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
+    """Known names that look like ``word``, best first: those it is part of, then those it resembles."""
+    import difflib  # only errors need it
+
+    names = sorted(set(known))
+    folded = {name.lower(): name for name in names}
+    wanted = word.lower()
+    close = [folded[m] for m in difflib.get_close_matches(wanted, folded, n=most, cutoff=0.6)]
+    inside = [name for low, name in folded.items() if len(wanted) > 2 and (wanted in low or low in wanted)]
+    return list(dict.fromkeys([*close, *sorted(inside, key=len)]))[:most]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names near matches, or nothing."""
+    matches = near_matches(word, known)
+    return f"did you mean {' or '.join(repr(m) for m in matches)}?" if matches else ""

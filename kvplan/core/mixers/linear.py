@@ -1,0 +1,25 @@
+"""Plain linear attention with decay (lightning attention)."""
+
+from typing import Literal, NamedTuple
+
+
+class LinearAttention(NamedTuple):
+    """A decaying sum of outer products k·v per head (MiniMax-Text-01)."""
+
+    n_heads: int
+    k_head_dim: int
+    v_head_dim: int
+    kind: Literal["linear"] = "linear"
+
+    @property
+    def state_elems(self) -> int:
+        """Memory per sequence: n_heads · k_head_dim · v_head_dim.
+
+        Source: Katharopoulos et al. 2020, arXiv:2006.16236 §3.3; MiniMax-01, arXiv:2501.08313 §2.2.
+        """
+        return self.n_heads * self.k_head_dim * self.v_head_dim
+
+    @property
+    def conv_elems(self) -> int:
+        """No convolution."""
+        return 0

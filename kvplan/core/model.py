@@ -1,0 +1,202 @@
+"""A model as memory sees it: layers that mix tokens, and weight groups that sum to its parameters."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from kvplan.core.dtypes import DTYPES
+from kvplan.core.mixers import Mixer
+
+Role = Literal[
+    "embedding",
+    "lm_head",
+    "norm",
+    "attention",
+    "indexer",
+    "mixer",
+    "mlp",
+    "router",
+    "expert",
+    "shared_expert",
+    "encoder",
+    "vision",
+    "audio",
+    "projector",
+    "scale",
+    "other",
+]
+Shard = Literal["replicated", "column", "row", "kv", "vocab", "expert"]
+
+
+class WeightGroup(NamedTuple):
+    """``n_copies`` equal tensors of ``rows`` × ``cols`` elements (a bias or a norm has one column).
+
+    ``dtype`` is how they are stored where that differs from the model's own. ``shard`` is what tensor parallelism
+    splits: output features (column), input features (row), KV heads, the vocabulary, whole experts, or nothing.
+    ``tied_to`` names the group whose memory it shares; a tied group holds no bytes and no parameters of its own.
+    Role ``scale`` is storage that belongs to no parameter: the scales and zero points of quantized tensors.
+    """
+
+    name: str
+    role: Role
+    rows: int
+    cols: int = 1
+    n_copies: int = 1
+    dtype: str | None = None
+    shard: Shard = "replicated"
+    tied_to: str | None = None
+
+    @property
+    def n_params(self) -> int:
+        """Distinct parameters in the group."""
+        return 0 if self.tied_to or self.role == "scale" else self.rows * self.cols * self.n_copies
+
+    def n_bytes(self, model_dtype: str) -> int:
+        """Bytes at rest, each row in whole blocks of its element type."""
+        if self.tied_to:
+            return 0
+        return self.n_copies * self.rows * DTYPES[self.dtype or model_dtype].row_bytes(self.cols)
+
+
+class DenseFfn(NamedTuple):
+    """A feed-forward block: two projections, or three when it is gated (SwiGLU and its kin)."""
+
+    intermediate: int
+    gated: bool = True
+    kind: Literal["dense"] = "dense"
+
+
+class MoeFfn(NamedTuple):
+    """Experts of which each token visits ``n_active``; ``shared_intermediate`` is the width all tokens visit, 0 for none."""
+
+    n_experts: int
+    n_active: int
+    intermediate: int
+    shared_intermediate: int = 0
+    gated: bool = True
+    kind: Literal["moe"] = "moe"
+
+
+Ffn = DenseFfn | MoeFfn
+
+
+class Layer(NamedTuple):
+    """One decoder layer: what it mixes tokens with, its feed-forward blocks, its weights.
+
+    ``kv_source`` is the index of the layer whose keys and values it reads instead of keeping its own (Gemma-3n).
+    """
+
+    mixers: tuple[Mixer, ...]
+    ffns: tuple[Ffn, ...]
+    weights: tuple[WeightGroup, ...]
+    kv_source: int | None = None
+
+
+class LayerRun(NamedTuple):
+    """``n_layers`` consecutive equal layers."""
+
+    n_layers: int
+    layer: Layer
+
+
+class ActivationForm(NamedTuple):
+    """What a forward pass of this family holds at once, in the modeling code of Transformers (facts of its engine).
+
+    The feed-forward point of a prefill holds ``mlp_hidden`` · H + ``mlp_intermediate`` · I elements per token.
+    ``rotary_dim`` is the width of the cos and sin tables, of which there are ``rope_tables``; None without rotation.
+    ``eager_only`` says that neither SDPA nor flash attention is used (softcap, sinks).
+    ``checked`` is False where nobody compared the form with a trace: the engine widens its interval.
+    """
+
+    mlp_hidden: int = 4
+    mlp_intermediate: int = 3
+    rotary_dim: int | None = None
+    rope_tables: int = 1
+    qk_norm: bool = False
+    learned_positions: bool = False
+    fused_qkv: bool = False
+    parallel_block: bool = False
+    rms_norm: bool = True
+    router_float32: bool = False
+    eager_only: bool = False
+    sinks: bool = False
+    checked: bool = False
+
+
+class Caveat(NamedTuple):
+    """Something that the loader must tell the user: an error it can't be, silence would be wrong."""
+
+    rule: str
+    level: Literal["warning", "note"]
+    message: str
+    hint: str = ""
+
+
+class ModelSpec(NamedTuple):
+    """Everything an estimate needs to know of a model.
+
+    ``weights`` are the groups outside the layers. ``mtp`` are next-token-prediction layers, apart because the plain
+    model neither runs nor counts them. ``stored_dtype`` is the element type of every group that names no other.
+    ``max_ctx_tokens`` is the position limit, None where the architecture has none. ``use_cache_off_in`` names the file
+    that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
+    or the bytes of a quantized checkpoint are arithmetic. ``source``, ``revision`` and ``as_of`` say where the facts come from.
+    """
+
+    architecture: str
+    model_type: str
+    hidden_size: int
+    vocab_size: int
+    runs: tuple[LayerRun, ...]
+    weights: tuple[WeightGroup, ...]
+    stored_dtype: str
+    max_ctx_tokens: int | None
+    form: ActivationForm
+    mtp: tuple[LayerRun, ...] = ()
+    use_cache_off_in: str | None = None
+    quantization: str | None = None
+    exact: bool = True
+    caveats: tuple[Caveat, ...] = ()
+    id: str = ""
+    source: str = "config"
+    revision: str | None = None
+    as_of: str | None = None
+
+    @property
+    def n_layers(self) -> int:
+        """Decoder layers, next-token-prediction layers not counted."""
+        return sum(run.n_layers for run in self.runs)
+
+    @property
+    def n_params(self) -> int:
+        """Distinct parameters: tied embeddings once, no next-token-prediction layers, no buffers."""
+        return sum(group.n_params for group in self.groups())
+
+    @property
+    def n_active_params(self) -> int:
+        """Parameters that one token touches: of the routed experts only n_active of n_experts."""
+        idle = sum(run.n_layers * _idle_params(run.layer) for run in self.runs if any(ffn.kind == "moe" for ffn in run.layer.ffns))
+        return self.n_params - idle
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of the weights as stored."""
+        return sum(group.n_bytes(self.stored_dtype) for group in self.groups())
+
+    def groups(self) -> Iterator[WeightGroup]:
+        """Every weight group, those of a run of layers once with all their copies."""
+        yield from self.weights
+        for run in self.runs:
+            for group in run.layer.weights:
+                yield group._replace(n_copies=group.n_copies * run.n_layers)
+
+    def layers(self) -> Iterator[Layer]:
+        """Each decoder layer in order."""
+        for run in self.runs:
+            for _ in range(run.n_layers):
+                yield run.layer
+
+
+def _idle_params(layer: Layer) -> int:
+    """Expert parameters of one layer that a token does not touch."""
+    moe = next(ffn for ffn in layer.ffns if ffn.kind == "moe")
+    experts = sum(group.n_params for group in layer.weights if group.role == "expert")
+    return experts * (moe.n_experts - moe.n_active) // moe.n_experts

@@ -1,0 +1,1 @@
+"""One folder an engine; ``NAMES`` in its ``__init__`` are what people type after ``--engine``."""

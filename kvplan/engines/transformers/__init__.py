@@ -1,0 +1,3 @@
+"""Hugging Face Transformers: weights, a cache that grows as it goes, and the transients of eager PyTorch."""
+
+NAMES = ("transformers",)

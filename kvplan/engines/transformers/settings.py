@@ -1,0 +1,18 @@
+"""The settings of a Transformers run that bear on memory."""
+
+from typing import NamedTuple
+
+
+class Settings(NamedTuple):
+    """Resolved settings; element types are canonical names.
+
+    ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs.
+    """
+
+    version: str
+    model: str
+    dtype: str
+    kv_dtype: str
+    attn: str
+    cache: str
+    forward: str

@@ -1,0 +1,1 @@
+"""Answers as text and JSON; no arithmetic beyond choosing a unit."""

@@ -1,0 +1,80 @@
+"""From a config to a ModelSpec: find the family, fill in what the config omits, check that the parts sum."""
+
+from collections.abc import Mapping
+
+from kvplan import _discover
+from kvplan.core.dtypes import dtype
+from kvplan.core.model import Caveat, ModelSpec
+from kvplan.specs.config import Config, ConfigError
+
+ARCHS = "kvplan.specs.archs"
+
+
+def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
+    """The ModelSpec of a config.json.
+
+    ``where`` names the file in errors. Raises ConfigError for missing or contradictory keys and for an architecture
+    that no adapter knows and that is not plainly LLaMA-like. The repository's own code is never run.
+    """
+    cfg = Config(data, where=where)
+    if "model_type" not in data and "architectures" not in data:
+        raise cfg.error("model_type", "missing: expected the architecture's name", hint="is this the config.json of a language model?")
+    model_type = cfg.text("model_type", default="")
+    module = _discover.claimant(ARCHS, "MODEL_TYPES", model_type) if model_type else None
+    if module is None:
+        from kvplan.specs.likeness import build_llama_like
+
+        spec = build_llama_like(cfg, known=_known_types)
+    else:
+        spec = module.build(cfg)
+    architecture = next(iter(cfg.texts("architectures", default=())), model_type)
+    spec = spec._replace(architecture=architecture, model_type=model_type)
+    return checked(_stored(spec, cfg), where=where)
+
+
+def _known_types() -> list[str]:
+    return list(_discover.claimants(ARCHS, "MODEL_TYPES"))
+
+
+def _stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
+    """``spec`` with the element type of its checkpoint, and as its quantization stores it."""
+    text = cfg.sub("text_config")
+    for source in (cfg, text):
+        for key in ("dtype", "torch_dtype"):
+            if source.has(key) and source.text(key) != "auto":
+                name = dtype(source.text(key), where=f"{cfg.where}: {source.path}{key}").name
+                return _quantized(spec._replace(stored_dtype=name), cfg)
+    caveat = Caveat(
+        "KV003",
+        "warning",
+        f"{cfg.where} names no dtype: weights are counted as float32, what Transformers builds then",
+        "say --dtype bfloat16 if the checkpoint is stored so",
+    )
+    return _quantized(spec._replace(stored_dtype="float32", caveats=(*spec.caveats, caveat)), cfg)
+
+
+def _quantized(spec: ModelSpec, cfg: Config) -> ModelSpec:
+    """``spec`` as ``quantization_config`` (top level or in text_config) stores it."""
+    found = next((c.sub("quantization_config") for c in (cfg, cfg.sub("text_config")) if c.has("quantization_config")), None)
+    if found is None:
+        return spec
+    from kvplan.specs.quantization import quantized
+
+    return quantized(spec, found)
+
+
+def checked(spec: ModelSpec, *, where: str) -> ModelSpec:
+    """``spec`` itself, if it can be a model.
+
+    Raises ConfigError when a tied group names nothing, or when a KV-sharing layer reads from a layer without a cache.
+    """
+    names = {group.name for group in spec.groups()}
+    dangling = [group for group in spec.groups() if group.tied_to and group.tied_to not in names]
+    if dangling:
+        raise ConfigError(where, f"weight group '{dangling[0].name}' is tied to '{dangling[0].tied_to}', which is not there")
+    layers = list(spec.layers())
+    for i, layer in enumerate(layers):
+        source = layer.kv_source
+        if source is not None and not (0 <= source < i and layers[source].kv_source is None):
+            raise ConfigError(where, f"layer {i} shares the keys and values of layer {source}, which keeps none of its own")
+    return spec

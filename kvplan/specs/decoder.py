@@ -1,0 +1,102 @@
+"""The common decoder: pre-norm blocks of attention and a dense feed-forward, with the variations that families have.
+
+A family that differs only in these says so in a ``Style``; one that differs more builds its layers from ``blocks``.
+"""
+
+from typing import Literal, NamedTuple
+
+from kvplan.core.mixers import Mixer
+from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
+from kvplan.specs.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
+from kvplan.specs.config import Config
+
+
+class Style(NamedTuple):
+    """How a family's blocks differ from LLaMA's, as its modeling code builds them."""
+
+    qkv_bias: bool = False
+    o_bias: bool = False
+    mlp_bias: bool = False
+    gated: bool = True
+    qk_norm: Literal["head", "full"] | None = None
+    layer_norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
+    norm_bias: bool = False
+    norm_weight: bool = True
+    final_norm: bool = True
+    tied: bool = False
+    head_bias: bool = False
+    head_dim: int | None = None
+    window: int | None = None
+    kinds: tuple[str, ...] = ("full_attention",)
+
+
+def decoder(cfg: Config, style: Style, form: ActivationForm) -> ModelSpec:
+    """The ModelSpec of a dense decoder with ``style``.
+
+    ``style.kinds`` is the family's own pattern of layers, repeated; ``layer_types`` of the config takes precedence.
+    Raises ConfigError with the key path for missing or contradictory keys.
+    """
+    hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
+    heads = read_heads(cfg, hidden, head_dim=style.head_dim)
+    kinds = layer_kinds(cfg, n_layers, tuple(style.kinds[i % len(style.kinds)] for i in range(n_layers)))
+    intermediate = cfg.integer("intermediate_size")
+    weights = block_weights(hidden, heads, intermediate, style)
+    layers = [Layer((mixer(kind, heads, cfg, window=style.window),), (DenseFfn(intermediate, style.gated),), weights) for kind in kinds]
+    return assemble(cfg, layers, style, form)
+
+
+def block_weights(hidden: int, heads: Heads, intermediate: int, style: Style) -> Groups:
+    """Weights of one layer: norms, attention, feed-forward."""
+    mlp = gated_mlp if style.gated else plain_mlp
+    norms = style.layer_norms if style.norm_weight else ()
+    return (
+        *(group for name in norms for group in norm(name, hidden, bias=style.norm_bias)),
+        *attention(hidden, heads, qkv_bias=style.qkv_bias, o_bias=style.o_bias, qk_norm=style.qk_norm),
+        *mlp(hidden, intermediate, bias=style.mlp_bias),
+    )
+
+
+def assemble(cfg: Config, layers: list[Layer], style: Style, form: ActivationForm) -> ModelSpec:
+    """Embeddings, ``layers``, final norm and output projection as a ModelSpec."""
+    hidden, vocab = cfg.integer("hidden_size"), cfg.integer("vocab_size")
+    weights = (
+        *embedding(vocab, hidden),
+        *(norm("norm", hidden, bias=style.norm_bias) if style.final_norm and style.norm_weight else ()),
+        *lm_head(vocab, hidden, tied=cfg.flag("tie_word_embeddings", default=style.tied), bias=style.head_bias),
+    )
+    return ModelSpec(
+        architecture="",
+        model_type="",
+        hidden_size=hidden,
+        vocab_size=vocab,
+        runs=runs(layers),
+        weights=weights,
+        stored_dtype="",
+        max_ctx_tokens=max_ctx(cfg),
+        form=form,
+    )
+
+
+def max_ctx(cfg: Config) -> int | None:
+    """The position limit of the config, or None where it names none.
+
+    A rope scaling is left out: since YaRN the published limit already includes it, or the factor is applied by hand.
+    """
+    keys = ("max_position_embeddings", "max_seq_len", "seq_length", "n_positions", "n_ctx", "model_max_length", "max_sequence_length")
+    return next((cfg.integer(key) for key in keys if cfg.has(key)), None)
+
+
+def rotary_dim(cfg: Config, head_dim: int, *, default: float = 1.0) -> int:
+    """Width of the rotary tables: ``partial_rotary_factor`` (also inside rope_parameters) times head_dim."""
+    for source in (cfg, cfg.sub("rope_parameters")):
+        for key in ("partial_rotary_factor", "rotary_pct", "rope_pct"):
+            if source.has(key):
+                return int(head_dim * source.number(key))
+    return int(head_dim * default)
+
+
+def only_mixer(layer: Layer) -> Mixer:
+    """The mixer of a layer that has one."""
+    (found,) = layer.mixers
+    return found

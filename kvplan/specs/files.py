@@ -1,0 +1,93 @@
+"""Reading what people point at: JSON and YAML files, with errors that name the file and the line."""
+
+import json
+import sys
+from pathlib import Path
+
+from kvplan.core.errors import RequestError
+
+MAX_BYTES = 16 * 2**20  # the largest real config.json has some 300 KiB
+
+
+def read_text(path: Path) -> str:
+    """The text of ``path`` (``-`` is stdin). Raises RequestError when it is not there, too large, empty or not UTF-8."""
+    try:
+        raw = sys.stdin.buffer.read(MAX_BYTES + 1) if str(path) == "-" else _read_bytes(path)
+    except OSError as problem:
+        raise RequestError("unreadable_file", f"{path}: {problem.strerror or problem}", hint="check the path and its permissions") from None
+    if len(raw) > MAX_BYTES:
+        raise RequestError("bad_file", f"{path}: larger than {MAX_BYTES // 2**20} MiB: not a config", hint="point at a config.json")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        found = f"byte {raw[problem.start]:#04x} at offset {problem.start}"
+        raise RequestError("bad_file", f"{path}: expected UTF-8 text, found {found}", hint="save the file as UTF-8") from None
+    if not text.strip():
+        raise RequestError("bad_file", f"{_shown(path)}: the file is empty", hint="a config.json holds one JSON object")
+    return text
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """The JSON object in ``path``. Raises RequestError with file:line:column for anything else."""
+    return parse_json(read_text(path), _shown(path))
+
+
+def parse_json(text: str, where: str) -> dict[str, object]:
+    """The JSON object in ``text``; ``where`` names it in errors."""
+    try:
+        value = json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, where))
+    except json.JSONDecodeError as problem:
+        place = f"{where}:{problem.lineno}:{problem.colno}"
+        raise RequestError(
+            "bad_json", f"{place}: invalid JSON: {problem.msg[0].lower()}{problem.msg[1:]}", hint="fix the file at that line"
+        ) from None
+    except RecursionError:
+        raise RequestError("bad_json", f"{where}: nested too deeply for a config", hint="point at a config.json") from None
+    except ValueError as problem:  # an integer of more than 4300 digits
+        raise RequestError("bad_json", f"{where}: {problem}", hint="fix the number") from None
+    return _mapping(value, where)
+
+
+def read_yaml(path: Path) -> dict[str, object]:
+    """The YAML mapping in ``path``. Raises RequestError with file:line:column for anything else."""
+    return parse_yaml(read_text(path), _shown(path))
+
+
+def parse_yaml(text: str, where: str) -> dict[str, object]:
+    """The YAML mapping in ``text``; the C loader is used where it is built in."""
+    import yaml
+
+    try:
+        value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # both are safe
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark
+        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+        raise RequestError("bad_yaml", f"{place}: invalid YAML: {problem.problem}", hint="fix the file at that line") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as problem:
+        raise RequestError("bad_yaml", f"{where}: invalid YAML: {problem}", hint="fix the file") from None
+    return _mapping(value, where)
+
+
+def _read_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _shown(path: Path) -> str:
+    return "<stdin>" if str(path) == "-" else str(path)
+
+
+def _unique(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RequestError("bad_json", f"{where}: key '{twice}' appears twice in one object", hint="remove one of them")
+    return mapping
+
+
+def _mapping(value: object, where: str) -> dict[str, object]:
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return value
+    found = {list: "a list", str: "a string", type(None): "null"}.get(type(value), type(value).__name__)
+    raise RequestError("bad_config", f"{where}: expected a mapping with text keys, found {found}", hint="a config.json holds one object")

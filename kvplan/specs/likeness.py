@@ -1,0 +1,107 @@
+"""Architectures that no adapter knows: estimated only where they are plainly LLaMA-like, and then with a warning."""
+
+from collections.abc import Callable, Iterable
+
+from kvplan.core.errors import did_you_mean
+from kvplan.core.model import ActivationForm, Caveat, ModelSpec
+from kvplan.specs.attention import read_heads
+from kvplan.specs.config import Config, ConfigError
+from kvplan.specs.decoder import Style, decoder, rotary_dim
+
+_NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
+_FOREIGN = frozenset(
+    [
+        "expert",
+        "moe",
+        "lora_rank",
+        "ssm",
+        "mamba",
+        "conv",
+        "state_size",
+        "linear_",
+        "layers_block_type",
+        "layer_types",
+        "sliding",
+        "window",
+        "chunk",
+        "cross",
+        "vision",
+        "audio",
+        "encoder",
+        "decoder",
+        "num_nextn",
+        "block_configs",
+        "shared",
+        "index_",
+        "compress",
+        "time_mix",
+        "text_config",
+        "thinker",
+        "talker",
+        "language",
+        "altup",
+        "laurel",
+        "per_layer",
+        "pattern",
+        "latent",
+        "hybrid",
+        "rwkv",
+        "n_head",
+        "d_model",
+    ]
+)
+_HARMLESS = frozenset(
+    [
+        "is_encoder_decoder",
+        "use_sliding_window",
+        "is_decoder",
+        "add_cross_attention",
+        "chunk_size_feed_forward",
+        "cross_attention_hidden_size",
+        "tie_encoder_decoder",
+        "no_repeat_ngram_size",
+        "encoder_no_repeat_ngram_size",
+        "decoder_start_token_id",
+    ]
+)
+_GATED_ACTS = ("silu", "swish", "gelu_pytorch_tanh", "gelu", "gelu_new")
+
+
+def build_llama_like(cfg: Config, *, known: Callable[[], Iterable[str]]) -> ModelSpec:
+    """A ModelSpec by likeness, marked inexact and with a warning.
+
+    Raises ConfigError that says what is missing, or which keys speak of something LLaMA doesn't have.
+    ``known`` gives the model types that adapters claim, for near matches.
+    """
+    model_type = cfg.text("model_type", default="") or next(iter(cfg.texts("architectures", default=())), "")
+    missing = [key for key in _NEEDED if not cfg.has(key)]
+    foreign = [
+        key
+        for key in cfg.data
+        if key not in _HARMLESS and cfg.data[key] not in (None, False, 0, [], {}) and any(part in key for part in _FOREIGN)
+    ]
+    act = cfg.text("hidden_act", "hidden_activation", default="none given")
+    if missing or foreign or act not in _GATED_ACTS:
+        reason = (
+            f"and {', '.join(missing)} missing"
+            if missing
+            else f"with keys that LLaMA doesn't have ({', '.join(foreign[:4])})"
+            if foreign
+            else f"with activation '{act}'"
+        )
+        raise ConfigError(
+            f"{cfg.where}: model_type",
+            f"unknown architecture '{model_type}', {reason}: its memory can't be told from this file",
+            hint=did_you_mean(model_type, known()) or "`kvplan models` lists what is known; a spec file may name a known model_type",
+        )
+    bias = cfg.flag("attention_bias", default=False)
+    heads = read_heads(cfg, cfg.integer("hidden_size"))
+    style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False))
+    spec = decoder(cfg, style, ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim)))
+    caveat = Caveat(
+        "KV001",
+        "warning",
+        f"architecture '{model_type}' is not known: counted as LLaMA's blocks, which its config resembles",
+        "biases, extra norms or an ungated feed-forward would change the numbers; check the parameter count",
+    )
+    return spec._replace(exact=False, caveats=(caveat,))

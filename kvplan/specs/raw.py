@@ -1,0 +1,37 @@
+"""The shape of a spec file, for those that come from outside."""
+
+from collections.abc import Mapping
+from datetime import date
+
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+
+from kvplan.core.errors import RequestError
+
+
+class SpecFile(BaseModel):
+    """A model as in ``model_specs/``: who it is, where its facts are from, and its config."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    aliases: list[str] = []
+    repo: str | None = None
+    revision: str | None = None
+    facts: str | None = None
+    as_of: date | None = None
+    n_params: PositiveInt | None = None
+    config: dict[str, object]
+
+
+def validated(data: Mapping[str, object], *, where: str) -> dict[str, object]:
+    """``data`` as a SpecFile. Raises RequestError with the key path of the first thing that is wrong."""
+    try:
+        return SpecFile.model_validate(data).model_dump()
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        path = ".".join(str(part) for part in first["loc"])
+        raise RequestError(
+            "bad_spec",
+            f"{where}: {path}: {first['msg'][0].lower()}{first['msg'][1:]}",
+            hint="`kvplan models llama-2-7b --spec` prints a good one",
+        ) from None

@@ -1,0 +1,29 @@
+"""Shared fixtures: no test talks to anything but this machine."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).parent.parent.parent / "shared"
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else ""
+        if host not in ("127.0.0.1", "::1", "localhost", ""):
+            raise RuntimeError(f"a test tried to connect to {host}")
+        connect(self, address)  # type: ignore[arg-type]  # passed through as it came
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of real configs and engine answers beside a checkout, where there is one."""
+    if not SHARED.is_dir():
+        pytest.skip("needs the folder ../shared with real configs and engine answers")
+    return SHARED
