@@ -16,15 +16,16 @@ class Heads(NamedTuple):
     v_head_dim: int
 
 
-def read_heads(cfg: Config, hidden: int, *, head_dim: int | None = None) -> Heads:
+def read_heads(cfg: Config, hidden: int, *, head_dim: int | None = None, n_kv_heads: int | None = None) -> Heads:
     """Heads as Transformers derives them: head_dim = hidden_size / n_heads where it is not given.
 
-    ``head_dim`` is the family's own default. Raises ConfigError where the numbers can't be divided.
+    ``head_dim`` and ``n_kv_heads`` are what the family's configuration class assumes; null means n_heads. Raises ConfigError where the numbers can't be divided.
     """
     n_heads = cfg.integer("num_attention_heads", "n_head", "n_heads", "num_heads", most=2**16)
-    n_kv_heads = cfg.integer("num_key_value_heads", default=n_heads, most=2**16)
-    if n_heads % n_kv_heads:
-        raise cfg.error("num_key_value_heads", f"expected a divisor of num_attention_heads = {n_heads}, found {n_kv_heads}")
+    assumed = n_heads if cfg.names("num_key_value_heads") else n_kv_heads or n_heads
+    n_kv = cfg.integer("num_key_value_heads", default=assumed, most=2**16)
+    if n_heads % n_kv:
+        raise cfg.error("num_key_value_heads", f"expected a divisor of num_attention_heads = {n_heads}, found {n_kv}")
     if not cfg.has("head_dim") and head_dim is None and hidden % n_heads:
         raise cfg.error(
             "num_attention_heads",
@@ -32,7 +33,7 @@ def read_heads(cfg: Config, hidden: int, *, head_dim: int | None = None) -> Head
             hint="one of hidden_size, num_attention_heads and head_dim is wrong",
         )
     width = cfg.integer("head_dim", default=head_dim or max(1, hidden // n_heads))
-    return Heads(n_heads, n_kv_heads, width, width)
+    return Heads(n_heads, n_kv, width, width)
 
 
 def full(heads: Heads) -> FullAttention:

@@ -20,6 +20,7 @@ class Style(NamedTuple):
     mlp_bias: bool = False
     gated: bool = True
     qk_norm: Literal["head", "full"] | None = None
+    qk_norm_bias: bool = False
     layer_norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
     norm_bias: bool = False
     norm_weight: bool = True
@@ -27,6 +28,7 @@ class Style(NamedTuple):
     tied: bool = False
     head_bias: bool = False
     head_dim: int | None = None
+    n_kv_heads: int | None = None
     window: int | None = None
     kinds: tuple[str, ...] = ("full_attention",)
 
@@ -38,7 +40,7 @@ def decoder(cfg: Config, style: Style, form: ActivationForm) -> ModelSpec:
     Raises ConfigError with the key path for missing or contradictory keys.
     """
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
-    heads = read_heads(cfg, hidden, head_dim=style.head_dim)
+    heads = read_heads(cfg, hidden, head_dim=style.head_dim, n_kv_heads=style.n_kv_heads)
     kinds = layer_kinds(cfg, n_layers, tuple(style.kinds[i % len(style.kinds)] for i in range(n_layers)))
     intermediate = cfg.integer("intermediate_size")
     weights = block_weights(hidden, heads, intermediate, style)
@@ -49,11 +51,15 @@ def decoder(cfg: Config, style: Style, form: ActivationForm) -> ModelSpec:
 def block_weights(hidden: int, heads: Heads, intermediate: int, style: Style) -> Groups:
     """Weights of one layer: norms, attention, feed-forward."""
     mlp = gated_mlp if style.gated else plain_mlp
+    return (*mixing_weights(hidden, heads, style), *mlp(hidden, intermediate, bias=style.mlp_bias))
+
+
+def mixing_weights(hidden: int, heads: Heads, style: Style) -> Groups:
+    """Weights of one layer without its feed-forward: norms and attention."""
     norms = style.layer_norms if style.norm_weight else ()
     return (
         *(group for name in norms for group in norm(name, hidden, bias=style.norm_bias)),
         *attention(hidden, heads, qkv_bias=style.qkv_bias, o_bias=style.o_bias, qk_norm=style.qk_norm),
-        *mlp(hidden, intermediate, bias=style.mlp_bias),
     )
 
 
