@@ -102,6 +102,10 @@ class Config:
         value = self._read((key,), nothing, lambda value: value if isinstance(value, dict) else None, "a mapping")
         return Config(value, where=self.where, path=f"{self.path}{key}.")
 
+    def with_defaults(self, defaults: Mapping[str, object]) -> "Config":
+        """This mapping with what it leaves out from ``defaults``; null is an answer and stays."""
+        return Config({**defaults, **self.data}, where=self.where, path=self.path)
+
     def n_layers(self, *keys: str) -> int:
         """The number of layers, within what a model can have."""
         return self.integer(*(keys or ("num_hidden_layers",)), most=MAX_LAYERS)

@@ -59,7 +59,7 @@ def mixing_weights(hidden: int, heads: Heads, style: Style) -> Groups:
     norms = style.layer_norms if style.norm_weight else ()
     return (
         *(group for name in norms for group in norm(name, hidden, bias=style.norm_bias)),
-        *attention(hidden, heads, qkv_bias=style.qkv_bias, o_bias=style.o_bias, qk_norm=style.qk_norm),
+        *attention(hidden, heads, qkv_bias=style.qkv_bias, o_bias=style.o_bias, qk_norm=style.qk_norm, qk_norm_bias=style.qk_norm_bias),
     )
 
 
