@@ -34,9 +34,12 @@ class Parsed(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """What the engine's cache pool holds; ``max_ctx_tokens`` and ``max_batch`` are the exact inverses of the estimate."""
+    """What the engine's cache pool holds, None for an engine without one.
 
-    kv_budget: Interval
+    ``max_ctx_tokens`` and ``max_batch`` are the exact inverses of the estimate.
+    """
+
+    kv_budget: Interval | None
     block_tokens: int | None
     bytes_per_block: int | None
     n_blocks: int | None

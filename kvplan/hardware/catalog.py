@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from kvplan.core.device import Gpu
+from kvplan.core.device import Gpu, Node
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.units import GIB, MIB
 
@@ -26,3 +26,14 @@ def find(name: str) -> Gpu:
     driver = int(float(row["driver_total_mib"] or 0)) * MIB
     cuda = int(float(row["torch_total_gib"]) * GIB) if row["torch_total_gib"] else driver
     return Gpu(id=row["id"], name=row["name"], vendor=row["vendor"], driver_bytes=driver or cuda, cuda_bytes=cuda)
+
+
+def node(text: str, *, n_gpus: int | None) -> Node:
+    """The node that ``--gpu`` names."""
+    return Node(id=text, source="flag", gpus=(find(text),) * (n_gpus or 1))
+
+
+def candidates(least_bytes: int) -> tuple[Gpu, ...]:
+    """GPUs of at least ``least_bytes``, smallest first."""
+    gpus = [find(name) for name in rows()]
+    return tuple(sorted((gpu for gpu in gpus if gpu.cuda_bytes >= least_bytes), key=lambda gpu: gpu.cuda_bytes))

@@ -4,8 +4,10 @@ import json
 from collections.abc import Mapping
 
 from kvplan import __version__
-from kvplan.core.ledger import Interval
-from kvplan.estimator import Estimate, PlaceTotal
+from kvplan.core.engine import Capacity
+from kvplan.core.ledger import Entry, Finding, Interval
+from kvplan.estimator.answer import Estimate, PlaceTotal
+from kvplan.render.formula import substituted
 
 SCHEMA_VERSION = 1
 
@@ -19,23 +21,11 @@ def dumps(answer: Json) -> str:
 
 def estimate(answer: Estimate) -> dict[str, object]:
     """The whole answer."""
-    model, fullest, load = answer.model, answer.fullest, answer.workload
-    usable = fullest.place.usable_bytes
+    fullest = answer.fullest
     return {
         "schema_version": SCHEMA_VERSION,
         "kvplan": __version__,
-        "model": {
-            "id": model.id,
-            "source": model.source,
-            "revision": model.revision,
-            "as_of": model.as_of,
-            "architecture": model.architecture,
-            "n_params": model.n_params,
-            "n_active_params": model.n_active_params,
-            "n_layers": model.n_layers,
-            "max_ctx_tokens": model.max_ctx_tokens,
-            "stored_dtype": model.stored_dtype,
-        },
+        "model": _model(answer),
         "engine": {
             "name": answer.engine,
             "version": answer.version,
@@ -43,44 +33,82 @@ def estimate(answer: Estimate) -> dict[str, object]:
             "ignored": [flag.name for flag in answer.ignored],
             "command": list(answer.command),
         },
-        "workload": load._asdict(),
+        "workload": answer.workload._asdict(),
         "device": {"id": answer.node.id, "source": answer.node.source, "n_devices": len(answer.node.gpus)},
         "places": [_place(place) for place in answer.places],
-        "entries": [
-            {
-                "term": entry.term,
-                "name": entry.name,
-                "place": entry.place,
-                "device": entry.device,
-                **_sizes("", entry.size),
-                "basis": entry.basis,
-                "formula": entry.formula.format_map(entry.inputs),
-                "source": entry.source,
-            }
-            for entry in answer.entries
-        ],
+        "entries": [_entry(entry) for entry in answer.entries],
         **_sizes("total_", fullest.total),
         **_sizes("needed_", fullest.needed),
-        "headroom_bytes": None if usable is None else usable - fullest.needed.best,
+        "headroom_bytes": answer.headroom_bytes,
         "phases": {**answer.phases._asdict(), "peak": answer.phases.peak},
         "kv": {**answer.kv._asdict(), "groups": [group._asdict() for group in answer.kv.groups]},
-        "capacity": None,
+        "capacity": None if answer.capacity is None else _capacity(answer.capacity),
         "performance": None,
         "refusals": [refusal._asdict() for refusal in answer.refusals],
         "verdict": answer.verdict,
-        "fits_on": [],
+        "fits_on": [candidate._asdict() for candidate in answer.fits_on],
         "predicted_log": list(answer.predicted_log),
         "not_modeled": [item._asdict() for item in answer.not_modeled],
-        "findings": [
-            {
-                "rule": finding.rule,
-                "level": finding.level,
-                "message": finding.message,
-                "hint": finding.hint,
-                "fixes": [{"flag": f.flag, "from": f.before, "to": f.after, "effect_bytes": f.effect_bytes} for f in finding.fixes],
-            }
-            for finding in answer.findings
-        ],
+        "findings": [_finding(finding) for finding in answer.findings],
+    }
+
+
+def _model(answer: Estimate) -> dict[str, object]:
+    model = answer.model
+    return {
+        "id": model.id,
+        "source": model.source,
+        "revision": model.revision,
+        "as_of": model.as_of,
+        "architecture": model.architecture,
+        "n_params": model.n_params,
+        "n_active_params": model.n_active_params,
+        "n_layers": model.n_layers,
+        "max_ctx_tokens": model.max_ctx_tokens,
+        "stored_dtype": model.stored_dtype,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    return {
+        "term": entry.term,
+        "name": entry.name,
+        "place": entry.place,
+        "device": entry.device,
+        **_sizes("", entry.size),
+        "basis": entry.basis,
+        "formula": substituted(entry),
+        "source": entry.source,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule,
+        "level": finding.level,
+        "message": finding.message,
+        "hint": finding.hint,
+        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in finding.fixes],
+    }
+
+
+def _capacity(capacity: Capacity) -> dict[str, object]:
+    budget, tokens, concurrency = capacity.kv_budget, capacity.kv_tokens, capacity.max_concurrency
+    return {
+        "kv_budget_bytes": budget and budget.best,
+        "kv_budget_low_bytes": budget and budget.low,
+        "kv_budget_high_bytes": budget and budget.high,
+        "block_tokens": capacity.block_tokens,
+        "bytes_per_block": capacity.bytes_per_block,
+        "n_blocks": capacity.n_blocks,
+        "kv_tokens": tokens and tokens.best,
+        "kv_tokens_low": tokens and tokens.low,
+        "kv_tokens_high": tokens and tokens.high,
+        "max_concurrency": concurrency and concurrency[1],
+        "max_concurrency_low": concurrency and concurrency[0],
+        "max_concurrency_high": concurrency and concurrency[2],
+        "max_ctx_tokens": capacity.max_ctx_tokens,
+        "max_batch": capacity.max_batch,
     }
 
 

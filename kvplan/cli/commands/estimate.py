@@ -1,0 +1,82 @@
+"""``kvplan estimate``."""
+
+import sys
+
+from kvplan.cli import options, streams
+from kvplan.cli.command import Command, Option, Said
+from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
+from kvplan.estimator import Estimate, Options, estimate
+
+
+def run(said: Said) -> int:
+    """One answer as text or JSON, the schema, or one answer a line for ``--requests``."""
+    if "json_schema" in said.flags:
+        from kvplan.render.schema import schema_text
+
+        streams.write(schema_text(), said)
+        return EXIT_OK
+    if "requests" in said.values:
+        from kvplan.cli.requests import answer_all
+
+        return answer_all(said)
+    answer = estimate(_options(said), probe=True)
+    streams.write(_rendered(answer, said), said)
+    _warn(answer, said)
+    return EXIT_NO if "require_fit" in said.flags and answer.verdict not in ("fits", "tight") else EXIT_OK
+
+
+def _options(said: Said) -> Options:
+    if not said.words and not said.after:
+        raise RequestError("usage", "no MODEL was named", hint="kvplan estimate llama-2-7b; `kvplan models` shows all")
+    known = {name: value for name, value in said.values.items() if name in Options._fields}
+    return Options(model=said.words[0] if said.words else None, command=said.after, **known)
+
+
+def _rendered(answer: Estimate, said: Said) -> str:
+    if "json" in said.flags:
+        from kvplan.render import json_
+
+        return json_.dumps(json_.estimate(answer)) + "\n"
+    from kvplan.render import text
+
+    paint = streams.painter(sys.stdout, said.values.get("color", "never" if "o" in said.values else None))
+    return text.estimate(answer, explain="explain" in said.flags, paint=paint)
+
+
+def _warn(answer: Estimate, said: Said) -> None:
+    """Findings for people; JSON carries them itself."""
+    if "q" in said.flags or "json" in said.flags:
+        return
+    paint = streams.painter(sys.stderr, said.values.get("color"))
+    for finding in answer.findings:
+        style = "red" if finding.level == "error" else "yellow"
+        head = f"{finding.level}[{finding.rule}]:"
+        sys.stderr.write(f"{head if finding.level == 'note' else paint(head, style)} {finding.message}\n")
+        if finding.hint:
+            sys.stderr.write(f"  hint: {finding.hint}\n")
+
+
+COMMAND = Command(
+    name="estimate",
+    help="What a model takes, where each byte goes, and whether it fits.\n\n"
+    "MODEL is a built-in id or alias, a config.json, a model directory, a spec file, or - for a config on stdin.",
+    argument="[MODEL] [-- ENGINE COMMAND]",
+    options=(
+        *options.WORKLOAD,
+        *options.PRECISION,
+        *options.ENGINE,
+        *options.HARDWARE,
+        *options.OUTPUT,
+        Option("--explain", "Show each formula with its numbers and its source.", "Output"),
+        Option("--require-fit", "Exit 1 when it does not fit.", "Output"),
+        Option("--requests", "Answer one request a line from a JSON-lines file; - is stdin.", "Output", "FILE"),
+        Option("--json-schema", "Print the schema of the JSON answer.", "Output"),
+        options.DEBUG,
+    ),
+    examples=(
+        "kvplan estimate llama-2-7b --ctx 4096 --batch 8",
+        "kvplan estimate qwen3-30b-a3b --ctx 32k --gpu h100-sxm --explain",
+        "kvplan estimate ./my-model/config.json --budget 24GiB --json",
+    ),
+    run=run,
+)

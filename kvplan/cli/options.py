@@ -1,0 +1,33 @@
+"""Options that several commands share."""
+
+from kvplan.cli.command import Option
+
+WORKLOAD = (
+    Option("--ctx", "Tokens that one sequence must hold, prompt and output together (32k is 32768).", "Workload", "N"),
+    Option("--batch", "Sequences at once.", "Workload", "N"),
+    Option("--prompt", "Tokens prefilled in one forward; default ctx − 1.", "Workload", "N"),
+)
+PRECISION = (
+    Option("--dtype", "Element type of the weights; auto is as stored.", "Precision", "TYPE"),
+    Option("--kv-dtype", "Element type of the cache; auto is what the engine does.", "Precision", "TYPE"),
+)
+ENGINE = (
+    Option("--engine", "Inference engine and version, such as transformers@5.24.0.", "Engine", "NAME[@VERSION]"),
+    Option("--attn", "Transformers: attention implementation.", "Engine", "KIND", choices=("sdpa", "eager", "flash_attention_2")),
+    Option("--cache", "Transformers: cache class.", "Engine", "KIND", choices=("dynamic", "static", "quantized")),
+    Option("--forward", "Transformers: generate() or a plain forward.", "Engine", "KIND", choices=("generate", "plain")),
+)
+HARDWARE = (
+    Option("--gpu", "A GPU by id or name, also h100-sxm:8, rtx-4090+rtx-3060-12, local or none.", "Hardware", "ID"),
+    Option("--gpus", "How many of them.", "Hardware", "N"),
+    Option("--budget", "A device of exactly this size, with its unit: 24GiB.", "Hardware", "SIZE"),
+)
+JSON = Option("--json", "Print one JSON document.", "Output")
+OUTPUT = (
+    JSON,
+    Option("-o", "Write the answer to FILE.", "Output", "FILE"),
+    Option("--force", "Let -o overwrite a file that kvplan did not make.", "Output"),
+    Option("-q", "Leave out warnings and notes.", "Output"),
+    Option("--color", "When to color text.", "Output", "WHEN", choices=("auto", "always", "never")),
+)
+DEBUG = Option("--debug", "Show the traceback of an internal error.", "Output")

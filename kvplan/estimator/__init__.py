@@ -1,0 +1,129 @@
+"""Joins a model, a workload, an engine and a node into one answer."""
+
+import importlib
+from functools import lru_cache
+
+from kvplan import _discover
+from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
+from kvplan.core.engine import Deployment, Engine, Flag, Parsed
+from kvplan.core.errors import RequestError, did_you_mean
+from kvplan.core.ledger import Entry, total
+from kvplan.core.model import ModelSpec
+from kvplan.core.units import parse_count, parse_size
+from kvplan.core.workload import Workload
+from kvplan.estimator import findings, inverse
+from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal
+from kvplan.estimator.demand import workload
+from kvplan.estimator.options import Options
+from kvplan.specs import load_model
+
+__all__ = ["Estimate", "Options", "estimate"]
+
+DEFAULT_ENGINE = "transformers"
+ENGINES = "kvplan.engines"
+
+# What an option of kvplan is called among an engine's own settings.
+_SETTINGS = {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
+
+
+def estimate(options: Options, *, probe: bool = False) -> Estimate:
+    """Where each byte goes for this request, and whether it fits.
+
+    ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
+    """
+    engine, version, parsed = _engine(options)
+    model = _model(options.model or parsed.model or "")
+    load, notes = workload(options, model)
+    node = _node(options, probe=probe)
+    settings = engine.resolve(parsed, load, model, node, version)
+    deployment = engine.deploy(model, settings, node)
+    entries, kv = deployment.entries(load), deployment.kv(load)
+    places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
+    answer = Estimate(
+        model=model,
+        engine=engine.name,
+        version=version,
+        settings=engine.shown(settings),
+        ignored=parsed.ignored,
+        command=engine.command(settings),
+        workload=load,
+        node=node,
+        entries=entries,
+        places=places,
+        phases=deployment.phases(load),
+        kv=kv,
+        capacity=inverse.capacity(deployment, node, load, model.max_ctx_tokens),
+        refusals=deployment.refusals,
+        fits_on=(),
+        predicted_log=deployment.log_lines(),
+        not_modeled=deployment.not_modeled,
+        findings=(*notes, *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
+    )
+    if answer.verdict in ("fits", "tight"):
+        return answer
+    return answer._replace(fits_on=_fits_on(engine, settings, answer))
+
+
+@lru_cache(maxsize=256)
+def _model(ref: str) -> ModelSpec:
+    """Answers many requests for one model without reading it again."""
+    return load_model(ref)
+
+
+def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
+    """The engine, its version, and its settings as the command and the options name them; options win."""
+    name, _, version = (options.engine or (options.command[0] if options.command else DEFAULT_ENGINE)).partition("@")
+    engine = find_engine(name)
+    version = version or engine.versions[-1]
+    parsed = engine.parse(options.command or (engine.name,), {}, version)
+    said = options._asdict()
+    flags = tuple(Flag(setting, said[option]) for option, setting in _SETTINGS.items() if said[option] is not None)
+    return engine, version, parsed._replace(flags=(*parsed.flags, *flags))
+
+
+@lru_cache(maxsize=16)
+def find_engine(name: str) -> Engine[object]:
+    """The engine that people call ``name``. Raises RequestError with near matches."""
+    module = _discover.claimant(ENGINES, "NAMES", name)
+    if module is None:
+        known = _discover.claimants(ENGINES, "NAMES")
+        raise RequestError("unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"known: {', '.join(known)}")
+    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
+    return engine
+
+
+def _node(options: Options, *, probe: bool) -> Node:
+    """The hardware of the request. Raises RequestError for an unknown GPU, a size without a unit, or both at once."""
+    if options.budget is not None:
+        if options.gpu is not None:
+            raise RequestError("contradiction", "--gpu and --budget both say how large the device is", hint="give one of them")
+        return budget_node(parse_size(options.budget, option="--budget"))
+    if options.gpu is None:
+        if options.gpus is not None:
+            raise RequestError(
+                "contradiction", "--gpus says how many, and no --gpu says of what", hint="add --gpu, for example --gpu h100-sxm"
+            )
+        return _attached() if probe else UNKNOWN_NODE
+    from kvplan.hardware import catalog
+
+    n_gpus = None if options.gpus is None else parse_count(options.gpus, option="--gpus")
+    return catalog.node(options.gpu, n_gpus=n_gpus)
+
+
+def _attached() -> Node:
+    from kvplan.hardware import probe
+
+    return probe.attached() or UNKNOWN_NODE
+
+
+def _fits_on(engine: Engine[object], settings: object, answer: Estimate) -> tuple[Candidate, ...]:
+    from kvplan.hardware import catalog
+
+    gpus = catalog.candidates(answer.fullest.needed.low)
+    return inverse.fits_on(lambda node: engine.deploy(answer.model, settings, node), gpus, answer.workload)
+
+
+def _place_total(place: Place, entries: tuple[Entry, ...], deployment: Deployment, load: Workload) -> PlaceTotal:
+    needed = deployment.need_bytes(place.id, load)
+    here = total(entry.size for entry in entries if entry.place == place.id)
+    return PlaceTotal(place, here, needed, inverse.verdict(place.usable_bytes, needed))

@@ -1,0 +1,68 @@
+"""The answer to an estimate; ``render`` turns it into text or JSON."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kvplan.core.device import Node, Place
+from kvplan.core.engine import Capacity, Flag
+from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, Verdict
+from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+
+
+class PlaceTotal(NamedTuple):
+    """What one place holds, and what this workload needs of it."""
+
+    place: Place
+    total: Interval
+    needed: Interval
+    verdict: Verdict
+
+
+class Candidate(NamedTuple):
+    """A node that would do."""
+
+    gpu: str
+    n_devices: int
+    headroom_bytes: int
+
+
+class Estimate(NamedTuple):
+    """Where each byte goes for one request, and what that means."""
+
+    model: ModelSpec
+    engine: str
+    version: str
+    settings: Mapping[str, int | float | str | bool | None]
+    ignored: tuple[Flag, ...]
+    command: tuple[str, ...]
+    workload: Workload
+    node: Node
+    entries: tuple[Entry, ...]
+    places: tuple[PlaceTotal, ...]
+    phases: Phases
+    kv: KvPlan
+    capacity: Capacity | None
+    refusals: tuple[Refusal, ...]
+    fits_on: tuple[Candidate, ...]
+    predicted_log: tuple[str, ...]
+    not_modeled: tuple[NotModeled, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def fullest(self) -> PlaceTotal:
+        """The GPU of which most is needed; the host when there is no GPU."""
+        gpus = [place for place in self.places if place.place.id != "host"]
+        return max(gpus or self.places, key=lambda place: place.needed.best)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of any place."""
+        order: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
+        return min((place.verdict for place in self.places), key=order.index)
+
+    @property
+    def headroom_bytes(self) -> int | None:
+        """What is left on the fullest place after this workload; negative where it does not fit."""
+        usable = self.fullest.place.usable_bytes
+        return None if usable is None else usable - self.fullest.needed.best

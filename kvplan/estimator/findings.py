@@ -1,0 +1,25 @@
+"""What the model's own files say that the user should know."""
+
+from kvplan.core.ledger import Finding, Fix
+from kvplan.core.model import ModelSpec
+
+
+def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:
+    """The loader's caveats, and a cache that the model's files turn off."""
+    caveats = tuple(Finding(caveat.rule, caveat.level, caveat.message, caveat.hint) for caveat in model.caveats)
+    return (*caveats, *_cache_off(model, cache_bytes))
+
+
+def _cache_off(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:
+    """Fine-tuned checkpoints often carry the setting of their training: each token then recomputes all before it."""
+    if model.use_cache_off_in is None:
+        return ()
+    return (
+        Finding(
+            "KV202",
+            "warning",
+            f"{model.use_cache_off_in} says use_cache: false: generation would keep no cache and run the whole prefix again for each token",
+            "pass use_cache=True to generate(), or fix the file; the estimate counts the cache",
+            (Fix("use_cache", "false", "true", cache_bytes),),
+        ),
+    )

@@ -1,0 +1,22 @@
+"""A request as people type it."""
+
+from typing import NamedTuple
+
+
+class Options(NamedTuple):
+    """Every option of an estimate, as text; None where nothing was said. ``command`` is an engine's own command line."""
+
+    model: str | None = None
+    command: tuple[str, ...] = ()
+    ctx: str | None = None
+    batch: str | None = None
+    prompt: str | None = None
+    engine: str | None = None
+    dtype: str | None = None
+    kv_dtype: str | None = None
+    attn: str | None = None
+    cache: str | None = None
+    forward: str | None = None
+    gpu: str | None = None
+    gpus: str | None = None
+    budget: str | None = None

@@ -1,0 +1,166 @@
+"""The catalogue of models, one model in detail, and spec files."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from kvplan import __version__
+from kvplan.core.errors import RequestError
+from kvplan.core.model import ModelSpec
+from kvplan.core.units import format_size
+from kvplan.specs import builtin, load_model
+from kvplan.specs.files import read_json, read_text, read_yaml
+
+
+def listing(name: str, *, as_json: bool) -> str:
+    """One model when ``name`` names it, else the built-in models whose id, alias or architecture holds the words."""
+    if name and _is_model(name):
+        spec = load_model(name)
+        return _json({"model": _details(spec)}) if as_json else _detail_text(spec)
+    specs = [load_model(i) for i in builtin.ids() if _matches(i, name)]
+    if not specs:
+        raise builtin.unknown(name)
+    if as_json:
+        return _json({"models": [_row(spec) for spec in specs]})
+    return _table(specs)
+
+
+def spec_text(name: str) -> str:
+    """The spec file of ``name``: a built-in one as it lies there, a config as a new one with its parameter count."""
+    found = None if _is_path(name) else builtin.path_of(name)
+    if found is not None:
+        return read_text(found)
+    if name == "-":
+        raise RequestError("usage", "--spec reads a file, not stdin", hint="give the path of the config.json")
+    spec, path = load_model(name), Path(name)
+    config_path = path / "config.json" if path.is_dir() else path
+    if config_path.suffix in (".yaml", ".yml"):
+        return read_text(config_path)
+    return _as_spec(spec, read_json(config_path), config_path)
+
+
+def _as_spec(spec: ModelSpec, config: dict[str, object], path: Path) -> str:
+    import yaml
+
+    name = path.resolve().parent.name if path.name == "config.json" else path.stem
+    head = {"id": name.lower(), "n_params": spec.n_params}
+    body = yaml.safe_dump({"config": config}, sort_keys=False, allow_unicode=True)
+    return f"# made by kvplan {__version__} from {path}\n{yaml.safe_dump(head, sort_keys=False)}{body}"
+
+
+def _is_path(name: str) -> bool:
+    return Path(name).exists()
+
+
+def _is_model(name: str) -> bool:
+    return _is_path(name) or name == "-" or name.endswith((".json", ".yaml", ".yml")) or builtin.path_of(name) is not None
+
+
+def _matches(model_id: str, words: str) -> bool:
+    if not words:
+        return True
+    path = builtin.folder() / f"{model_id}.yaml"
+    text = " ".join([model_id, *builtin.aliases(path), str(_config(path).get("model_type", ""))]).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _config(path: Path) -> dict[str, object]:
+    config = read_yaml(path)["config"]
+    assert isinstance(config, dict)
+    return config
+
+
+def _row(spec: ModelSpec) -> dict[str, object]:
+    return {
+        "id": spec.id,
+        "architecture": spec.architecture,
+        "n_params": spec.n_params,
+        "n_active_params": spec.n_active_params,
+        "n_layers": spec.n_layers,
+        "max_ctx_tokens": spec.max_ctx_tokens,
+        "stored_dtype": spec.stored_dtype,
+        "weight_bytes": spec.weight_bytes,
+        "as_of": spec.as_of,
+        "aliases": builtin.aliases(builtin.folder() / f"{spec.id}.yaml") if spec.source == "builtin" else [],
+    }
+
+
+def _details(spec: ModelSpec) -> dict[str, object]:
+    groups = [
+        {
+            "name": group.name,
+            "role": group.role,
+            "rows": group.rows,
+            "cols": group.cols,
+            "n_copies": group.n_copies,
+            "dtype": group.dtype or spec.stored_dtype,
+            "tied_to": group.tied_to,
+            "n_params": group.n_params,
+            "bytes": group.n_bytes(spec.stored_dtype),
+        }
+        for group in spec.groups()
+    ]
+    layers = [
+        {"n_layers": run.n_layers, "mixers": [m._asdict() for m in run.layer.mixers], "ffns": [f._asdict() for f in run.layer.ffns]}
+        for run in spec.runs
+    ]
+    return {**_row(spec), "groups": groups, "layers": layers}
+
+
+def _detail_text(spec: ModelSpec) -> str:
+    by_role: dict[str, tuple[int, int]] = {}
+    for group in spec.groups():
+        n_params, n_bytes = by_role.get(group.role, (0, 0))
+        by_role[group.role] = (n_params + group.n_params, n_bytes + group.n_bytes(spec.stored_dtype))
+    rows = [(role, f"{n:,}", format_size(size)) for role, (n, size) in by_role.items() if n or size]
+    rows.append(("total", f"{spec.n_params:,}", format_size(spec.weight_bytes)))
+    lines = [
+        f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {spec.stored_dtype} · limit {_limit(spec)}",
+        "",
+        *_aligned(rows),
+        "",
+    ]
+    for run in spec.runs:
+        mixers = " + ".join(_mixer_text(mixer._asdict()) for mixer in run.layer.mixers) or "no token mixing"
+        ffns = " + ".join(_mixer_text(ffn._asdict()) for ffn in run.layer.ffns) or "no feed-forward"
+        shared = f", keys and values of layer {run.layer.kv_source}" if run.layer.kv_source is not None else ""
+        lines.append(f"{run.n_layers} × {mixers}{shared}; {ffns}")
+    return "\n".join(lines) + "\n"
+
+
+def _mixer_text(fields: dict[str, object]) -> str:
+    kind = fields.pop("kind")
+    inside = ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, 0))
+    return f"{kind} ({inside})"
+
+
+def _limit(spec: ModelSpec) -> str:
+    return f"{spec.max_ctx_tokens:,} tokens" if spec.max_ctx_tokens else "none"
+
+
+def _table(specs: list[ModelSpec]) -> str:
+    head = ("id", "parameters", "active", "weights", "limit", "as of")
+    rows = [
+        (
+            spec.id,
+            f"{spec.n_params:,}",
+            f"{spec.n_active_params:,}" if spec.n_active_params != spec.n_params else "",
+            format_size(spec.weight_bytes),
+            f"{spec.max_ctx_tokens:,}" if spec.max_ctx_tokens else "none",
+            spec.as_of or "",
+        )
+        for spec in specs
+    ]
+    return "\n".join(_aligned([head, *rows])) + "\n"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]
+
+
+def _json(answer: dict[str, object]) -> str:
+    return json.dumps({"schema_version": 1, "kvplan": __version__, **answer}, ensure_ascii=False) + "\n"

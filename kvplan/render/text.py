@@ -1,0 +1,129 @@
+"""An Estimate as the text a person reads: no boxes, one unit a column, the total last."""
+
+from collections.abc import Callable, Iterable
+
+from kvplan.core.ledger import Entry, Interval
+from kvplan.core.units import GIB, KIB, MIB, TIB, format_size
+from kvplan.estimator.answer import Estimate
+from kvplan.render.formula import substituted
+
+Paint = Callable[[str, str], str]
+
+_UNITS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
+_SHORT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8"}
+_VERDICTS = {"fits": "fits", "tight": "tight", "does_not_fit": "does not fit", "unknown": "unknown"}
+
+
+def estimate(answer: Estimate, *, explain: bool, paint: Paint) -> str:
+    """The whole answer, ending in a newline."""
+    blocks = [heading(answer), *_tables(answer, paint), verdict(answer, paint)]
+    if explain:
+        blocks += [explanation(entry) for entry in answer.entries]
+        blocks += [cache_plan(answer), _model_facts(answer)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def heading(answer: Estimate) -> str:
+    """Which model on what: the inputs that decide every number below."""
+    load, settings = answer.workload, answer.settings
+    weights = str(settings.get("dtype", answer.model.stored_dtype))
+    parts = (
+        answer.model.id,
+        f"{answer.engine} {answer.version}",
+        f"{answer.model.quantization or _SHORT.get(weights, weights)} weights",
+        f"{_SHORT.get(answer.kv.k_dtype, answer.kv.k_dtype)} kv",
+        f"{load.ctx_tokens} tokens × {load.batch}",
+    )
+    return " · ".join(parts)
+
+
+def _tables(answer: Estimate, paint: Paint) -> Iterable[str]:
+    shown = [place for place in answer.places if place.total.high]
+    for place in shown:
+        title = place.place.id if len(answer.places) > 1 else None
+        yield table(title, [entry for entry in answer.entries if entry.place == place.place.id], place.needed, answer, paint)
+
+
+def table(title: str | None, entries: list[Entry], needed: Interval, answer: Estimate, paint: Paint) -> str:
+    """Entries and their sum, in one unit that the largest chooses."""
+    unit, unit_name = next((unit, name) for unit, name in _UNITS if needed.best >= unit)
+    rows = [(entry.name, entry.size, str(entry.basis), _remark(entry, answer)) for entry in entries]
+    width = max(len(name) for name, *_ in (*rows, ("needed",)))
+    digits = max(len(f"{size.best / unit:.2f}") for _, size, *_ in (*rows, ("", needed, "", "")))
+    lines = [title] if title else []
+    for name, size, basis, remark in (*rows, ("needed", needed, "", "")):
+        spread = "" if size.low == size.high else f"{size.low / unit:.2f} – {size.high / unit:.2f}"
+        line = f"{name:<{width}}  {size.best / unit:>{digits}.2f} {unit_name}  {basis:<10}  {spread or remark}".rstrip()
+        lines.append(paint(line, "bold") if name == "needed" else line)
+    return "\n".join(lines)
+
+
+def _remark(entry: Entry, answer: Estimate) -> str:
+    if entry.term == "kv_cache" and answer.kv.bytes_per_token:
+        return f"{format_size(answer.kv.bytes_per_token)} per token"
+    if entry.term == "weights":
+        return f"{answer.model.n_params:,} parameters"
+    return ""
+
+
+def verdict(answer: Estimate, paint: Paint) -> str:
+    """Whether it fits, what is left, and what else would fit."""
+    usable, capacity = answer.fullest.place.usable_bytes, answer.capacity
+    lines = []
+    if usable is not None and answer.headroom_bytes is not None:
+        where = answer.node.id or f"budget of {format_size(usable)}"
+        style = {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red")
+        left = "left" if answer.headroom_bytes >= 0 else "short"
+        lines.append(
+            f"{paint(_VERDICTS[answer.verdict], style)} on {where}: {format_size(usable)} usable, {format_size(abs(answer.headroom_bytes))} {left}"
+        )
+    if capacity is not None:
+        load = answer.workload
+        lines.append(
+            f"at most {_or_nothing(capacity.max_ctx_tokens, 'tokens')} at batch {load.batch}, or batch {_or_nothing(capacity.max_batch, '')} at {load.ctx_tokens} tokens".replace(
+                " ,", ","
+            )
+        )
+    if answer.fits_on:
+        lines.append("fits on " + " · ".join(f"{candidate.gpu} ({candidate.n_devices})" for candidate in answer.fits_on))
+    elif answer.verdict in ("unknown", "does_not_fit"):
+        lines.append("fits on no single GPU of the catalogue")
+    return "\n".join(lines)
+
+
+def _or_nothing(count: int | None, unit: str) -> str:
+    return f"{count:,} {unit}".rstrip() if count else f"no {unit}".rstrip() if unit else "0"
+
+
+def explanation(entry: Entry) -> str:
+    """One entry: its formula with numbers, its bounds, its source."""
+    exact = (
+        f"= {entry.size.best:,} B"
+        if entry.size.low == entry.size.high
+        else f"≈ {entry.size.best:,} B ({entry.size.low:,} – {entry.size.high:,})"
+    )
+    return f"{entry.name} ({entry.basis})\n  {substituted(entry)}\n  {exact}\n  source: {entry.source}"
+
+
+def cache_plan(answer: Estimate) -> str:
+    """Which layers keep what."""
+    kv = answer.kv
+    rows = [
+        f"  {group.n_layers} {group.kind} layers"
+        + (f", window {group.window_tokens:,}" if group.window_tokens else "")
+        + f": {group.bytes_per_token_per_layer:,} B per token and layer"
+        for group in kv.groups
+    ]
+    if kv.state_bytes_per_sequence:
+        rows.append(f"  {kv.state_bytes_per_sequence:,} B of state per sequence, whatever its length")
+    rows.append(
+        f"  the mathematics needs {kv.ideal_bytes:,} B, this engine takes {kv.reserved_bytes:,} B; the next token adds {kv.marginal_bytes_per_token:,} B"
+    )
+    return "\n".join(["cache plan", *rows])
+
+
+def _model_facts(answer: Estimate) -> str:
+    model = answer.model
+    limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
+    active = f", {model.n_active_params:,} active" if model.n_active_params != model.n_params else ""
+    return f"model\n  {model.architecture}: {model.n_layers} layers, {model.n_params:,} parameters{active}, {limit}, stored as {model.stored_dtype}"
