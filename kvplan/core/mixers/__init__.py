@@ -13,6 +13,7 @@ from kvplan.core.mixers.linear import LinearAttention
 from kvplan.core.mixers.mamba1 import Mamba1
 from kvplan.core.mixers.mamba2 import Mamba2
 from kvplan.core.mixers.mla import Mla
+from kvplan.core.mixers.rg_lru import RgLru
 from kvplan.core.mixers.rwkv import Rwkv
 from kvplan.core.mixers.short_conv import ShortConv
 from kvplan.core.mixers.sliding import SlidingAttention
@@ -20,7 +21,7 @@ from kvplan.core.mixers.sliding import SlidingAttention
 TokenMixer = FullAttention | SlidingAttention | ChunkedAttention | Mla | CompressedAttention
 """Mixers whose cache grows with the tokens of a sequence, up to a window where they have one."""
 
-StateMixer = Mamba1 | Mamba2 | GatedDeltaNet | LinearAttention | ShortConv | Rwkv
+StateMixer = Mamba1 | Mamba2 | GatedDeltaNet | LinearAttention | ShortConv | Rwkv | RgLru
 """Mixers that keep a state of fixed size per sequence."""
 
 Mixer = TokenMixer | StateMixer | CrossAttention
@@ -36,6 +37,7 @@ __all__ = [
     "Mamba2",
     "Mixer",
     "Mla",
+    "RgLru",
     "Rwkv",
     "ShortConv",
     "SlidingAttention",

@@ -4,13 +4,17 @@ from typing import Literal, NamedTuple
 
 
 class GatedDeltaNet(NamedTuple):
-    """Linear attention with a decaying, corrected K-to-V memory per value head."""
+    """Linear attention with a decaying, corrected K-to-V memory per value head.
+
+    ``state_dtype`` is the element type in which the model's own config asks for the memory, None where it doesn't.
+    """
 
     n_k_heads: int
     n_v_heads: int
     k_head_dim: int
     v_head_dim: int
     conv_kernel: int
+    state_dtype: str | None = None
     kind: Literal["gated_delta"] = "gated_delta"
 
     @property

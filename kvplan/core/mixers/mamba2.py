@@ -4,13 +4,17 @@ from typing import Literal, NamedTuple
 
 
 class Mamba2(NamedTuple):
-    """``n_heads`` heads of ``head_dim`` channels, each channel with ``state_dim`` states; B and C shared by groups."""
+    """``n_heads`` heads of ``head_dim`` channels, each channel with ``state_dim`` states; B and C shared by groups.
+
+    ``state_dtype`` is the element type in which the model's own config asks for the state, None where it doesn't.
+    """
 
     n_heads: int
     head_dim: int
     state_dim: int
     n_groups: int
     conv_kernel: int
+    state_dtype: str | None = None
     kind: Literal["mamba2"] = "mamba2"
 
     @property

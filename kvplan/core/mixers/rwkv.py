@@ -4,20 +4,25 @@ from typing import Literal, NamedTuple
 
 
 class Rwkv(NamedTuple):
-    """A state of head_dim² per head, and the previous token's inputs of both mixing halves."""
+    """A state of head_dim² per head, and the previous token's inputs of both mixing halves.
+
+    ``normalizer`` is what each head keeps beside it: nothing since RWKV-5; RWKV-4, whose heads are one channel wide,
+    keeps the denominator and the largest exponent of its running average, 2.
+    """
 
     hidden_size: int
     n_heads: int
     head_dim: int
+    normalizer: int = 0
     kind: Literal["rwkv"] = "rwkv"
 
     @property
     def state_elems(self) -> int:
-        """Memory per sequence: n_heads · head_dim².
+        """Memory per sequence: n_heads · (head_dim² + normalizer).
 
-        Source: Peng et al. 2024, arXiv:2404.05892 §3.
+        Source: Peng et al. 2024, arXiv:2404.05892 §3; RWKV-4: transformers 5.24 models/rwkv, rwkv_linear_attention_cpu.
         """
-        return self.n_heads * self.head_dim**2
+        return self.n_heads * (self.head_dim**2 + self.normalizer)
 
     @property
     def conv_elems(self) -> int:

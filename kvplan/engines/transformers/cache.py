@@ -18,14 +18,14 @@ def ideal_elems(mixer: Mixer, ctx_tokens: int) -> int:
             return ctx_tokens * (mixer.elems_per_token + mixer.indexer_elems_per_token)
         case "cross":
             return mixer.elems_per_sequence
-        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv":
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
             return 0
 
 
 def state_elems(mixer: Mixer) -> int:
     """Elements of the state one layer keeps per sequence, whatever its length."""
     match mixer.kind:
-        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv":
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
             return mixer.state_elems + mixer.conv_elems
         case "full" | "sliding" | "chunked" | "compressed" | "mla" | "cross":
             return 0
