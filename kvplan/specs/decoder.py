@@ -3,6 +3,7 @@
 A family that differs only in these says so in a ``Style``; one that differs more builds its layers from ``blocks``.
 """
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from kvplan.core.mixers import Mixer
@@ -10,6 +11,9 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
 from kvplan.specs.config import Config
+
+
+SIZES = frozenset(["hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size"])
 
 
 class Style(NamedTuple):
@@ -33,8 +37,8 @@ class Style(NamedTuple):
     kinds: tuple[str, ...] = ("full_attention",)
 
 
-def decoder(cfg: Config, style: Style, form: ActivationForm) -> ModelSpec:
-    """The ModelSpec of a dense decoder with ``style``.
+def decoder(cfg: Config, style: Style, form: ActivationForm, *, extra: Groups = ()) -> ModelSpec:
+    """The ModelSpec of a dense decoder with ``style``; ``extra`` weights stand in every layer.
 
     ``style.kinds`` is the family's own pattern of layers, repeated; ``layer_types`` of the config takes precedence.
     Raises ConfigError with the key path for missing or contradictory keys.
@@ -43,9 +47,18 @@ def decoder(cfg: Config, style: Style, form: ActivationForm) -> ModelSpec:
     heads = read_heads(cfg, hidden, head_dim=style.head_dim, n_kv_heads=style.n_kv_heads)
     kinds = layer_kinds(cfg, n_layers, tuple(style.kinds[i % len(style.kinds)] for i in range(n_layers)))
     intermediate = cfg.integer("intermediate_size")
-    weights = block_weights(hidden, heads, intermediate, style)
+    weights = (*block_weights(hidden, heads, intermediate, style), *extra)
     layers = [Layer((mixer(kind, heads, cfg, window=style.window),), (DenseFfn(intermediate, style.gated),), weights) for kind in kinds]
     return assemble(cfg, layers, style, form)
+
+
+def completed(cfg: Config, defaults: Mapping[str, object]) -> Config:
+    """``cfg`` with what it leaves out from its configuration class (``defaults``).
+
+    Files keep the sizes that make a model, even where they are the class's own; only a config inside another one omits
+    them. So a whole config without them is damaged, and reading them will say so.
+    """
+    return cfg.with_defaults(defaults if cfg.path else {key: value for key, value in defaults.items() if key not in SIZES})
 
 
 def block_weights(hidden: int, heads: Heads, intermediate: int, style: Style) -> Groups:

@@ -20,7 +20,7 @@ def language_model(cfg: Config, key: str = "text_config", *, default_type: str =
     module = _discover.claimant(ARCHS, "MODEL_TYPES", model_type)
     if module is None:
         raise inner.error("model_type", f"unknown architecture '{model_type}' inside '{cfg.text('model_type', default='?')}'")
-    data = dict(inner.data)
+    data = {**inner.data, "model_type": model_type}
     if cfg.has("tie_word_embeddings") and "tie_word_embeddings" not in data:
         data["tie_word_embeddings"] = cfg.data["tie_word_embeddings"]
     spec: ModelSpec = module.build(Config(data, where=inner.where, path=inner.path))
