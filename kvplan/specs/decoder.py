@@ -12,7 +12,6 @@ from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_he
 from kvplan.specs.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
 from kvplan.specs.config import Config
 
-
 SIZES = frozenset(["hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size"])
 
 
