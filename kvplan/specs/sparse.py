@@ -49,7 +49,7 @@ def by_kind(cfg: Config, dense: DenseFfn, moe: MoeFfn, default: Sequence[str]) -
     return tuple(dense if kind == "dense" else moe for kind in kinds)
 
 
-def experts_per_token(cfg: Config, *keys: str, of: int, default: int) -> int:
+def experts_per_token(cfg: Config, *keys: str, of: int, default: int | None = None) -> int:
     """Experts that a token visits, at the first of ``keys`` that is there; no more than there are (``of``)."""
     key = next((k for k in keys if cfg.has(k)), keys[0])
     n_active = cfg.integer(key, default=default)
