@@ -1,16 +1,13 @@
 """Plug-ins are found by their folder: a file that is there is registered, and nothing else is."""
 
 import importlib
-import pkgutil
-from pathlib import Path
+import os
 from types import ModuleType
 
 
 def modules(package: str) -> dict[str, ModuleType]:
-    """Every public module of ``package`` by name, imported."""
-    found = importlib.import_module(package)
-    names = (info.name for info in pkgutil.iter_modules(found.__path__) if not info.name.startswith("_"))
-    return {name: importlib.import_module(f"{package}.{name}") for name in sorted(names)}
+    """Every public module and subpackage of ``package`` by name, imported."""
+    return {name: importlib.import_module(f"{package}.{name}") for name in sorted(_files(package))}
 
 
 def claimants(package: str, attribute: str) -> dict[str, ModuleType]:
@@ -33,12 +30,24 @@ def claimant(package: str, attribute: str, key: str) -> ModuleType | None:
     Importing every adapter costs more than a whole estimate, reading them does not.
     """
     mentions = f'"{key}"'
-    for folder in importlib.import_module(package).__path__:
-        files = [*Path(folder).glob("[!_]*.py"), *Path(folder).glob("[!_]*/__init__.py")]
-        for path in sorted(files, key=lambda file: (file.stem != key, file)):  # most ids are the name of their file
-            if mentions in path.read_text(encoding="utf-8"):
-                name = path.parent.name if path.stem == "__init__" else path.stem
-                module = importlib.import_module(f"{package}.{name}")
-                if key in getattr(module, attribute):
-                    return module
+    for name, path in sorted(_files(package).items(), key=lambda item: (item[0] != key, item)):  # most ids are the name of their file
+        with open(path, encoding="utf-8") as file:
+            if mentions not in file.read():
+                continue
+        module = importlib.import_module(f"{package}.{name}")
+        if key in getattr(module, attribute):
+            return module
     return None
+
+
+def _files(package: str) -> dict[str, str]:
+    """The file of each public module and subpackage."""
+    files: dict[str, str] = {}
+    for folder in importlib.import_module(package).__path__:
+        for entry in os.listdir(folder):
+            path = os.path.join(folder, entry)
+            if entry.endswith(".py"):
+                files[entry.removesuffix(".py")] = path
+            elif os.path.isfile(os.path.join(path, "__init__.py")):
+                files[entry] = os.path.join(path, "__init__.py")
+    return {name: path for name, path in files.items() if not name.startswith("_")}

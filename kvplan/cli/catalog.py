@@ -1,16 +1,16 @@
 """The commands, found by their folder."""
 
 import importlib
-from pathlib import Path
+import os
 
 from kvplan.cli.command import Command
 
-_FOLDER = Path(__file__).parent / "commands"
+_FOLDER = os.path.join(os.path.dirname(__file__), "commands")
 
 
 def names() -> list[str]:
     """Every command, in alphabetical order."""
-    return sorted(path.stem for path in _FOLDER.glob("[!_]*.py"))
+    return sorted(name.removesuffix(".py") for name in os.listdir(_FOLDER) if name.endswith(".py") and not name.startswith("_"))
 
 
 def command(name: str) -> Command:

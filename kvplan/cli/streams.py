@@ -3,11 +3,13 @@
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kvplan.cli.command import Said
 from kvplan.core.errors import KvplanError, RequestError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MARK = "kvplan"  # every file that kvplan writes names it in its first bytes
 _MARK_WITHIN = 400
@@ -16,13 +18,15 @@ _MARK_WITHIN = 400
 def write(text: str, said: Said) -> None:
     """The answer, to ``-o FILE`` when it was given and else to stdout. Raises RequestError when the file can't be written."""
     if "o" in said.values:
+        from pathlib import Path
+
         write_file(Path(said.values["o"]), text, force="force" in said.flags)
     else:
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
-def write_file(path: Path, text: str, *, force: bool) -> None:
+def write_file(path: "Path", text: str, *, force: bool) -> None:
     """``text`` in ``path``: a temporary file, then a rename. Overwrites only what kvplan made, unless ``force``."""
     partial = path.with_name(f".{path.name}.partial")
     try:

@@ -12,7 +12,9 @@ def listing(words: str, *, as_json: bool) -> str:
     wanted = words.lower().split()
     rows = [row for row in catalog.rows().values() if all(word in " ".join(row.values()).lower() for word in wanted)]
     if not rows:
-        raise RequestError("unknown_gpu", f"no GPU matches '{words}'", hint=did_you_mean(words, catalog.rows()) or "`kvplan gpus` shows all")
+        raise RequestError(
+            "unknown_gpu", f"no GPU matches '{words}'", hint=did_you_mean(words, catalog.rows()) or "`kvplan gpus` shows all"
+        )
     if as_json:
         return json.dumps({"schema_version": 1, "kvplan": __version__, "gpus": rows}, ensure_ascii=False) + "\n"
     return "\n".join(row["id"] for row in rows) + "\n"

@@ -9,7 +9,7 @@ from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import format_size
 from kvplan.specs import builtin, load_model
-from kvplan.specs.files import read_json, read_text, read_yaml
+from kvplan.specs.files import read_json, read_text
 
 
 def listing(name: str, *, as_json: bool) -> str:
@@ -27,9 +27,9 @@ def listing(name: str, *, as_json: bool) -> str:
 
 def spec_text(name: str) -> str:
     """The spec file of ``name``: a built-in one as it lies there, a config as a new one with its parameter count."""
-    found = None if _is_path(name) else builtin.path_of(name)
+    found = None if _is_path(name) else builtin.find(name)
     if found is not None:
-        return read_text(found)
+        return builtin.text(found)
     if name == "-":
         raise RequestError("usage", "--spec reads a file, not stdin", hint="give the path of the config.json")
     spec, path = load_model(name), Path(name)
@@ -53,21 +53,14 @@ def _is_path(name: str) -> bool:
 
 
 def _is_model(name: str) -> bool:
-    return _is_path(name) or name == "-" or name.endswith((".json", ".yaml", ".yml")) or builtin.path_of(name) is not None
+    return _is_path(name) or name == "-" or name.endswith((".json", ".yaml", ".yml")) or builtin.find(name) is not None
 
 
 def _matches(model_id: str, words: str) -> bool:
     if not words:
         return True
-    path = builtin.folder() / f"{model_id}.yaml"
-    text = " ".join([model_id, *builtin.aliases(path), str(_config(path).get("model_type", ""))]).lower()
+    text = f"{model_id} {builtin.text(model_id)}".lower()
     return all(word in text for word in words.lower().split())
-
-
-def _config(path: Path) -> dict[str, object]:
-    config = read_yaml(path)["config"]
-    assert isinstance(config, dict)
-    return config
 
 
 def _row(spec: ModelSpec) -> dict[str, object]:
@@ -81,7 +74,7 @@ def _row(spec: ModelSpec) -> dict[str, object]:
         "stored_dtype": spec.stored_dtype,
         "weight_bytes": spec.weight_bytes,
         "as_of": spec.as_of,
-        "aliases": builtin.aliases(builtin.folder() / f"{spec.id}.yaml") if spec.source == "builtin" else [],
+        "aliases": builtin.aliases(spec.id) if spec.source == "builtin" else [],
     }
 
 

@@ -1,50 +1,71 @@
-"""The built-in models: one YAML file each, found by id or alias without an index."""
+"""The built-in models: one YAML file each, found by id or alias without an index.
 
-from pathlib import Path
+Their ``config`` is written in the JSON that YAML contains, and their other keys stand on one line each: read so, a
+built-in model needs no YAML parser, whose import alone takes longer than the estimate. A test reads them both ways.
+"""
+
+import json
+import os
+from functools import cache
 
 from kvplan.core.errors import RequestError, near_matches
 
-_PACKAGE = Path(__file__).parent.parent
-_FOLDERS = (_PACKAGE / "_model_specs", _PACKAGE.parent / "model_specs")  # installed as a wheel; a checkout
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_FOLDERS = (os.path.join(_PACKAGE, "_model_specs"), os.path.join(os.path.dirname(_PACKAGE), "model_specs"))  # a wheel; a checkout
 
 
-def folder() -> Path:
+@cache
+def folder() -> str:
     """Where the built-in specs lie."""
-    return next((path for path in _FOLDERS if path.is_dir()), _FOLDERS[0])
-
-
-def path_of(name: str) -> Path | None:
-    """The spec file of the built-in model that ``name`` is an id or alias of, upper and lower case alike."""
-    wanted = name.lower()
-    if "/" not in wanted:
-        direct = folder() / f"{wanted}.yaml"
-        if direct.is_file():
-            return direct
-    for path in sorted(folder().glob("*.yaml")):
-        if wanted in aliases(path):
-            return path
-    return None
-
-
-def aliases(path: Path) -> list[str]:
-    """The names in the spec's one-line ``aliases: [a, b]``, in lower case; parsing a hundred YAML files takes too long."""
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("aliases:"):
-                return [name.strip().lower() for name in line[len("aliases:") :].strip(" []\n").split(",")]
-    return []
+    return next((path for path in _FOLDERS if os.path.isdir(path)), _FOLDERS[0])
 
 
 def ids() -> list[str]:
     """Ids of all built-in models."""
-    return sorted(path.stem for path in folder().glob("*.yaml"))
+    return sorted(name.removesuffix(".yaml") for name in os.listdir(folder()) if name.endswith(".yaml"))
+
+
+def find(name: str) -> str | None:
+    """The id of the built-in model that ``name`` is an id or alias of, upper and lower case alike."""
+    wanted = name.lower()
+    if "/" not in wanted and os.path.isfile(_path(wanted)):
+        return wanted
+    return next((model_id for model_id in ids() if wanted in aliases(model_id)), None)
+
+
+def text(model_id: str) -> str:
+    """The spec file of ``model_id`` as it lies there."""
+    with open(_path(model_id), encoding="utf-8") as file:
+        return file.read()
+
+
+def read(model_id: str) -> dict[str, object]:
+    """The spec of ``model_id``: id, aliases, repo, revision, facts, as_of, n_params, config."""
+    head, _, config = text(model_id).partition("\nconfig: ")
+    spec: dict[str, object] = {key: None if value == "null" else value for key, value in _pairs(head)}
+    return {**spec, "aliases": aliases(model_id), "n_params": int(str(spec["n_params"])), "config": json.loads(config)}
+
+
+def aliases(model_id: str) -> list[str]:
+    """Other names of ``model_id``, in lower case."""
+    listed = next((value for key, value in _pairs(text(model_id)) if key == "aliases"), "")
+    return [name.strip().lower() for name in listed.strip("[]").split(",") if name.strip()]
 
 
 def unknown(name: str) -> RequestError:
     """The error for a name that is nothing we know, with near matches among ids and aliases."""
-    owners = {alias: path.stem for path in folder().glob("*.yaml") for alias in aliases(path)}
-    owners |= {name: name for name in ids()}
+    owners = {alias: model_id for model_id in ids() for alias in aliases(model_id)}
+    owners |= {model_id: model_id for model_id in ids()}
     close = list(dict.fromkeys(owners[match] for match in near_matches(name, owners)))
     guess = f"did you mean {' or '.join(repr(m) for m in close)}?  " if close else ""
     looked = f"looked in: model_specs ({len(ids())} models); not a file or directory"
     return RequestError("unknown_model", f"unknown model '{name}'", details=(looked,), hint=f"{guess}`kvplan models` shows all")
+
+
+def _path(model_id: str) -> str:
+    return os.path.join(folder(), f"{model_id}.yaml")
+
+
+def _pairs(head: str) -> list[tuple[str, str]]:
+    lines = (line.partition(": ") for line in head.splitlines())
+    return [(key, value.strip()) for key, colon, value in lines if colon and not key.startswith((" ", "#"))]

@@ -2,45 +2,56 @@
 
 A mixer carries geometry and says what the mathematics must keep per token or per sequence; what an allocator
 takes for it (blocks, padding, element types) is the engine's business. ``kind`` tells kinds apart at run time.
+
+Kinds are imported when first asked for: a model has one or two of them, and a cold estimate counts milliseconds.
 """
 
-from kvplan.core.mixers.chunked import ChunkedAttention
-from kvplan.core.mixers.compressed import CompressedAttention
-from kvplan.core.mixers.cross import CrossAttention
-from kvplan.core.mixers.full import FullAttention
-from kvplan.core.mixers.gated_delta import GatedDeltaNet
-from kvplan.core.mixers.linear import LinearAttention
-from kvplan.core.mixers.mamba1 import Mamba1
-from kvplan.core.mixers.mamba2 import Mamba2
-from kvplan.core.mixers.mla import Mla
-from kvplan.core.mixers.rg_lru import RgLru
-from kvplan.core.mixers.rwkv import Rwkv
-from kvplan.core.mixers.short_conv import ShortConv
-from kvplan.core.mixers.sliding import SlidingAttention
+from typing import TYPE_CHECKING
 
-TokenMixer = FullAttention | SlidingAttention | ChunkedAttention | Mla | CompressedAttention
-"""Mixers whose cache grows with the tokens of a sequence, up to a window where they have one."""
+if TYPE_CHECKING:
+    from kvplan.core.mixers.chunked import ChunkedAttention
+    from kvplan.core.mixers.compressed import CompressedAttention
+    from kvplan.core.mixers.cross import CrossAttention
+    from kvplan.core.mixers.full import FullAttention
+    from kvplan.core.mixers.gated_delta import GatedDeltaNet
+    from kvplan.core.mixers.linear import LinearAttention
+    from kvplan.core.mixers.mamba1 import Mamba1
+    from kvplan.core.mixers.mamba2 import Mamba2
+    from kvplan.core.mixers.mla import Mla
+    from kvplan.core.mixers.rwkv import Rwkv
+    from kvplan.core.mixers.short_conv import ShortConv
+    from kvplan.core.mixers.sliding import SlidingAttention
 
-StateMixer = Mamba1 | Mamba2 | GatedDeltaNet | LinearAttention | ShortConv | Rwkv | RgLru
-"""Mixers that keep a state of fixed size per sequence."""
+    TokenMixer = FullAttention | SlidingAttention | ChunkedAttention | Mla | CompressedAttention
+    """Mixers whose cache grows with the tokens of a sequence, up to a window where they have one."""
 
-Mixer = TokenMixer | StateMixer | CrossAttention
+    StateMixer = Mamba1 | Mamba2 | GatedDeltaNet | LinearAttention | ShortConv | Rwkv
+    """Mixers that keep a state of fixed size per sequence."""
 
-__all__ = [
-    "ChunkedAttention",
-    "CompressedAttention",
-    "CrossAttention",
-    "FullAttention",
-    "GatedDeltaNet",
-    "LinearAttention",
-    "Mamba1",
-    "Mamba2",
-    "Mixer",
-    "Mla",
-    "RgLru",
-    "Rwkv",
-    "ShortConv",
-    "SlidingAttention",
-    "StateMixer",
-    "TokenMixer",
-]
+    Mixer = TokenMixer | StateMixer | CrossAttention
+
+_FILES = {
+    "ChunkedAttention": "chunked",
+    "CompressedAttention": "compressed",
+    "CrossAttention": "cross",
+    "FullAttention": "full",
+    "GatedDeltaNet": "gated_delta",
+    "LinearAttention": "linear",
+    "Mamba1": "mamba1",
+    "Mamba2": "mamba2",
+    "Mla": "mla",
+    "Rwkv": "rwkv",
+    "ShortConv": "short_conv",
+    "SlidingAttention": "sliding",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The kind called ``name``, its file imported now; the unions exist for the type checker alone."""
+    if name in _FILES:
+        import importlib
+
+        return getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
+    if name in ("TokenMixer", "StateMixer", "Mixer"):
+        return object
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,48 @@
+"""Models that are files: a config.json, a model directory, a spec file, stdin."""
+
+from pathlib import Path
+
+from kvplan.core.errors import RequestError
+from kvplan.core.model import ModelSpec
+from kvplan.specs import from_spec
+from kvplan.specs.build import build
+from kvplan.specs.files import parse_json, parse_yaml, read_json, read_text, read_yaml
+
+
+def load(ref: str) -> ModelSpec:
+    """The model at the path ``ref`` (``-`` is stdin). Raises RequestError for what can't be read or is no model."""
+    if ref == "-":
+        return _from_text(read_text(Path("-")), "<stdin>")
+    path = Path(ref).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            found = ", ".join(sorted(p.name for p in path.iterdir())[:5]) or "nothing"
+            hint = "point at a model directory or at a config.json"
+            raise RequestError("bad_file", f"{ref}: a directory without config.json (it holds {found})", hint=hint)
+        return _from_config_file(path / "config.json")._replace(id=ref.rstrip("/"), source="dir")
+    if path.suffix in (".yaml", ".yml"):
+        return _outside_spec(read_yaml(path), ref)
+    return _from_config_file(path)._replace(id=ref)
+
+
+def _from_config_file(path: Path) -> ModelSpec:
+    """The config at ``path``; a generation_config.json beside it may turn the cache off too."""
+    data, beside = read_json(path), path.with_name("generation_config.json")
+    spec = build(data, where=str(path))
+    generation = read_json(beside) if beside.is_file() else {}
+    off = next((str(file) for file, config in ((path, data), (beside, generation)) if config.get("use_cache") is False), None)
+    return spec._replace(use_cache_off_in=off)
+
+
+def _from_text(text: str, where: str) -> ModelSpec:
+    """A config (JSON) or a spec (YAML)."""
+    if not text.lstrip().startswith("{"):
+        return _outside_spec(parse_yaml(text, where), where)
+    data = parse_json(text, where)
+    return build(data, where=where)._replace(id="-", use_cache_off_in=where if data.get("use_cache") is False else None)
+
+
+def _outside_spec(data: dict[str, object], where: str) -> ModelSpec:
+    from kvplan.specs.raw import validated
+
+    return from_spec(validated(data, where=where), where=where, source="spec")
