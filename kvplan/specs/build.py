@@ -8,6 +8,7 @@ from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import Config, ConfigError
 
 ARCHS = "kvplan.specs.archs"
+_CAUSAL = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
 def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
@@ -29,6 +30,10 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
         spec = module.build(cfg)
     architecture = next(iter(cfg.texts("architectures", default=())), model_type)
     spec = spec._replace(architecture=architecture, model_type=model_type)
+    if not architecture.endswith(_CAUSAL) and not getattr(module, "HEAD_IN_BASE", False):
+        from kvplan.specs.heads import headed
+
+        spec = headed(spec, cfg)
     return checked(_stored(spec, cfg), where=where)
 
 
@@ -44,6 +49,8 @@ def _stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
             if source.has(key) and source.text(key) != "auto":
                 name = dtype(source.text(key), where=f"{cfg.where}: {source.path}{key}").name
                 return _quantized(spec._replace(stored_dtype=name), cfg)
+    if spec.stored_dtype:  # of a language model whose config lies under another key
+        return _quantized(spec, cfg)
     caveat = Caveat(
         "KV003",
         "warning",
