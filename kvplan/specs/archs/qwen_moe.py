@@ -10,14 +10,13 @@ from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.attention import read_heads
 from kvplan.specs.blocks import periodic, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, rotary_dim
+from kvplan.specs.decoder import Style, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.sparse import by_step, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("qwen2_moe", "qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "flint")
 
 _QWEN2 = {
-    "intermediate_size": 5632,
     "num_key_value_heads": 16,
     "moe_intermediate_size": 1408,
     "num_experts_per_tok": 4,
@@ -26,34 +25,19 @@ _QWEN2 = {
     "max_position_embeddings": 32768,
 }
 _QWEN3 = {
-    "intermediate_size": 6144,
     "num_key_value_heads": 4,
     "moe_intermediate_size": 768,
     "num_experts_per_tok": 8,
     "max_position_embeddings": 32768,
 }
 _QWEN3_VL = {
-    "vocab_size": 151936,
-    "hidden_size": 2048,
-    "intermediate_size": 5632,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
     "num_key_value_heads": 16,
     "moe_intermediate_size": 1408,
     "num_experts_per_tok": 4,
     "max_position_embeddings": 128000,
     "tie_word_embeddings": True,
 }
-_QWEN3_OMNI = {
-    **_QWEN3,
-    "vocab_size": 3584,
-    "hidden_size": 2048,
-    "intermediate_size": 18944,
-    "num_hidden_layers": 28,
-    "num_attention_heads": 28,
-}
 _FLINT = {
-    "intermediate_size": 6144,
     "num_key_value_heads": 4,
     "head_dim": 128,
     "moe_intermediate_size": 512,
@@ -66,7 +50,7 @@ _DEFAULTS: Mapping[str, tuple[Mapping[str, object], int]] = {
     "qwen2_moe": (_QWEN2, 60),
     "qwen3_moe": (_QWEN3, 128),
     "qwen3_vl_moe_text": (_QWEN3_VL, 60),
-    "qwen3_omni_moe_text": (_QWEN3_OMNI, 128),
+    "qwen3_omni_moe_text": (_QWEN3, 128),
     "flint": (_FLINT, 256),
 }
 
@@ -75,8 +59,8 @@ def build(cfg: Config) -> ModelSpec:
     """Class defaults fill what is left out; ``num_experts: 0`` makes every layer dense."""
     model_type = cfg.text("model_type", default="qwen3_moe")
     defaults, n_experts = _DEFAULTS[model_type]
-    cfg = cfg.with_defaults(defaults)
-    ffns = _ffns(cfg, model_type, cfg.integer("num_experts", "num_local_experts", default=n_experts, least=0))
+    cfg = completed(cfg, defaults)
+    ffns = _ffns(cfg, model_type, cfg.integer("num_local_experts", "num_experts", default=n_experts, least=0))
     head_dim = read_heads(cfg, cfg.integer("hidden_size")).head_dim
     form = ActivationForm(rotary_dim=rotary_dim(cfg, head_dim), qk_norm=model_type != "qwen2_moe")
     if model_type == "qwen2_moe":
