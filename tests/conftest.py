@@ -4,6 +4,10 @@ import socket
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
 

@@ -31,13 +31,18 @@ def read(command: Command, argv: Sequence[str]) -> Said | None:
             flags.add(option.name)
             continue
         if not equals:
-            if not rest or (rest[0].startswith("-") and rest[0] != "-"):
+            if not rest or _is_flag(rest[0]):
                 return None
             value = rest.pop(0)
         if option.choices and value not in option.choices:
             return None
         values[option.name] = value
     return _said(command, words, values, flags, [])
+
+
+def _is_flag(word: str) -> bool:
+    """A dash alone is stdin, and a negative number is a value that its own option refuses in better words."""
+    return word.startswith("-") and word != "-" and not word[1:2].isdigit()
 
 
 def _said(command: Command, words: list[str], values: dict[str, str], flags: set[str], after: list[str]) -> Said | None:

@@ -1,0 +1,163 @@
+"""Bad input of every kind: an exit code, words that say what was found and what to do, and no traceback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOOD = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 176,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 320,
+    "torch_dtype": "float16",
+}
+
+ARGUMENTS = [
+    pytest.param(["estimate", "llama-2-7bb"], "did you mean 'llama-2-7b'?", id="a name with a near match"),
+    pytest.param(["estimate", "zzzzzz"], "`kvplan models` shows all", id="a name like no other"),
+    pytest.param(["estimate"], "no MODEL was named", id="no model"),
+    pytest.param(["estimate", ""], "no model was named", id="an empty name"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx", "0"], "--ctx: expected a whole number of at least 1, found '0'", id="zero tokens"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx", "-5"], "--ctx: expected a whole number of at least 1, found '-5'", id="negative"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx=1.5"], "--ctx: expected a whole number", id="half a token"),
+    pytest.param(["estimate", "llama-2-7b", "--batch", "nan"], "--batch: expected a whole number", id="not a number"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx", "9" * 30], "--ctx:", id="absurdly many"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx", "2000M", "--batch", "2000M"], "--ctx", id="more tokens than any machine"),
+    pytest.param(
+        ["estimate", "llama-2-7b", "--ctx", "8", "--prompt", "9"], "--prompt: 9 tokens are more than the 8 of --ctx", id="prompt > ctx"
+    ),
+    pytest.param(["estimate", "llama-2-7b", "--budget", "24"], "write 24GiB or 24GB", id="a size without a unit"),
+    pytest.param(["estimate", "llama-2-7b", "--budget", "0GiB"], "--budget: expected a size", id="a size of nothing"),
+    pytest.param(["estimate", "llama-2-7b", "--budget", "24GiB", "--gpu", "l4"], "both say how large the device is", id="two devices"),
+    pytest.param(["estimate", "llama-2-7b", "--gpus", "2"], "add --gpu", id="how many of what"),
+    pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
+    pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),
+    pytest.param(["estimate", "llama-2-7b", "--dtype", "bf17"], "unknown element type 'bf17'", id="an unknown dtype"),
+    pytest.param(["estimate", "llama-2-7b", "--kv-dtype", "q9"], "unknown element type 'q9'", id="an unknown cache type"),
+    pytest.param(["estimate", "llama-2-7b", "--attn", "fast"], "'fast' is not one of", id="an unknown choice"),
+    pytest.param(["estimate", "llama-2-7b", "--contxt", "8"], "no such option", id="an unknown option"),
+    pytest.param(["estimate", "a", "b"], "unexpected extra argument", id="two models"),
+    pytest.param(["estimate", "/nowhere/config.json"], "No such file or directory", id="no such file"),
+    pytest.param(["estimat", "llama-2-7b"], "did you mean 'estimate'?", id="a misspelt command"),
+    pytest.param(["models", "nosuchmodel"], "unknown model", id="no model to list"),
+    pytest.param(["gpus", "nosuchgpu"], "no GPU matches", id="no GPU to list"),
+    pytest.param(["completion", "tcsh"], "expected one of bash, zsh, fish", id="an unknown shell"),
+]
+
+CONFIGS = [
+    pytest.param(b"", "the file is empty", id="empty"),
+    pytest.param(b"{", ":1:2: invalid JSON", id="cut short"),
+    pytest.param(b'{"a": 1,\n "b" 2}', ":2:6: invalid JSON", id="a line and a column"),
+    pytest.param(b"[1]", "expected a mapping with text keys, found a list", id="a list"),
+    pytest.param(b"null", "found null", id="null"),
+    pytest.param(b'{"model_type": "llama", "model_type": "llama"}', "key 'model_type' appears twice", id="a key twice"),
+    pytest.param(b'{"model_type": "\xff"}', "expected UTF-8 text, found byte 0xff", id="not UTF-8"),
+    pytest.param(b'{"a": ' + b"[" * 100_000, "nested too deeply for a config", id="nested without end"),
+    pytest.param(b'{"vocab_size": ' + b"9" * 5000 + b"}", "config.json", id="a number without end"),
+    pytest.param(b"{}", "model_type: missing", id="no architecture"),
+]
+
+CHANGES = [
+    pytest.param({"hidden_size": None}, "hidden_size: missing: expected a whole number", id="a missing key"),
+    pytest.param(
+        {"hidden_size": "64"}, 'hidden_size: expected a whole number from 1 to 1099511627776, found "64"', id="a word for a number"
+    ),
+    pytest.param({"hidden_size": -64}, "hidden_size: expected a whole number", id="negative width"),
+    pytest.param({"hidden_size": 10**30}, "hidden_size: expected a whole number", id="absurd width"),
+    pytest.param({"num_hidden_layers": 10**9}, "num_hidden_layers: expected a whole number from 1 to 4096", id="absurd depth"),
+    pytest.param({"vocab_size": True}, "vocab_size: expected a whole number", id="true for a number"),
+    pytest.param({"num_attention_heads": 5}, "hidden_size 64 is not a multiple of 5 heads", id="heads that don't divide"),
+    pytest.param({"num_key_value_heads": 3}, "expected a divisor of num_attention_heads = 4, found 3", id="kv heads that don't divide"),
+    pytest.param({"model_type": "gtp9"}, "unknown architecture 'gtp9'", id="an unknown architecture"),
+    pytest.param({"torch_dtype": "float61"}, "torch_dtype: unknown element type 'float61'", id="an unknown dtype"),
+    pytest.param({"tie_word_embeddings": "yes"}, "tie_word_embeddings: expected true or false", id="a word for a truth"),
+]
+
+
+def refused(kvplan: Callable[..., object], *argv: str) -> str:
+    ran = kvplan(*argv)
+    code, out, err = ran  # type: ignore[misc]  # the fixture's named tuple
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+    assert "internal error" not in err
+    return str(err)
+
+
+@pytest.mark.parametrize(("argv", "words"), ARGUMENTS)
+def test_arguments(kvplan: Callable[..., object], argv: list[str], words: str) -> None:
+    assert words in refused(kvplan, *argv)
+
+
+@pytest.mark.parametrize(("raw", "words"), CONFIGS)
+def test_files(kvplan: Callable[..., object], tmp_path: Path, raw: bytes, words: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_bytes(raw)
+    assert words in refused(kvplan, "estimate", str(path))
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES)
+def test_configs(kvplan: Callable[..., object], tmp_path: Path, change: dict[str, object], words: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(GOOD | change))
+    err = refused(kvplan, "estimate", str(path))
+    assert words in err
+    assert str(path) in err or "torch_dtype" in words
+
+
+def test_a_directory_without_a_config(kvplan: Callable[..., object], tmp_path: Path) -> None:
+    (tmp_path / "model.bin").touch()
+    assert "a directory without config.json (it holds model.bin)" in refused(kvplan, "estimate", str(tmp_path))
+
+
+def test_a_spec_file_with_a_wrong_total(kvplan: Callable[..., object], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"id: mine\nn_params: 5\nconfig: {json.dumps(GOOD)}\n")
+    assert "declared 5, the weight groups sum to" in refused(kvplan, "estimate", str(path))
+
+
+def test_a_spec_file_with_a_key_too_many(kvplan: Callable[..., object], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("id: mine\nconfg: {}\n")
+    assert "mine.yaml: config: field required" in refused(kvplan, "estimate", str(path))
+
+
+def test_yaml_that_is_none(kvplan: Callable[..., object], tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("id: [1\nconfig: }")
+    assert "mine.yaml:2:" in refused(kvplan, "estimate", str(path))
+
+
+def test_one_bad_request_does_not_lose_the_others(kvplan: Callable[..., object], tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    lines = [
+        '{"id": "a", "model": "llama-2-7b", "ctx": 4096, "batch": 8}',
+        "{nonsense",
+        '{"id": "b", "model": "nope"}',
+        "[1]",
+        '{"id": "c", "modle": "x"}',
+    ]
+    path.write_text("\n".join(lines))
+    code, out, _ = kvplan("estimate", "--requests", str(path))  # type: ignore[misc]  # the fixture's named tuple
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [answer["id"] for answer in answers] == ["a", 2, "b", 4, "c"]
+    assert answers[0]["kv"]["ideal_bytes"] == 17_179_869_184
+    assert [answer["error"]["kind"] for answer in answers[1:]] == ["bad_json", "unknown_model", "bad_request", "unknown_option"]
+    assert "did you mean 'model'" in answers[4]["error"]["hint"]
+
+
+def test_o_overwrites_only_what_kvplan_made(kvplan: Callable[..., object], tmp_path: Path) -> None:
+    mine, theirs = tmp_path / "mine.json", tmp_path / "theirs.json"
+    theirs.write_text("{}")
+    for _ in range(2):
+        assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(mine))[0] == 0  # type: ignore[index]  # the fixture's named tuple
+    assert json.loads(mine.read_text())["model"]["id"] == "llama-2-7b"
+    assert "was not made by kvplan" in refused(kvplan, "estimate", "llama-2-7b", "--json", "-o", str(theirs))
+    assert theirs.read_text() == "{}"
+    assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(theirs), "--force")[0] == 0  # type: ignore[index]  # as above
