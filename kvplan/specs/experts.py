@@ -11,7 +11,8 @@ class MoeStyle(NamedTuple):
 
     ``router_dtype`` and ``correction_dtype`` name the types that the modeling code keeps whatever the model's own.
     ``correction``: a learned shift of the routing scores per expert, counted as a ``parameter`` or kept as a ``buffer``.
-    ``shared_gate`` is one more output per token that scales the shared experts (Qwen2-MoE).
+    ``shared_gate`` is one more output per token that scales the shared experts (Qwen2-MoE). ``mlp_bias`` puts biases on dense
+    and shared feed-forwards, ``expert_bias`` on the routed ones.
     """
 
     name: str = "mlp"
@@ -21,6 +22,7 @@ class MoeStyle(NamedTuple):
     correction: Literal["parameter", "buffer"] | None = None
     correction_dtype: str | None = None
     expert_bias: bool = False
+    mlp_bias: bool = False
     shared: str = "shared_experts"
     shared_gate: bool = False
 
@@ -30,7 +32,9 @@ def moe(hidden: int, ffn: MoeFfn, style: MoeStyle) -> Groups:
     mlp = gated_mlp if ffn.gated else plain_mlp
     experts = mlp(hidden, ffn.intermediate, name=f"{style.name}.experts", role="expert", bias=style.expert_bias)
     shared = (
-        mlp(hidden, ffn.shared_intermediate, name=f"{style.name}.{style.shared}", role="shared_expert") if ffn.shared_intermediate else ()
+        mlp(hidden, ffn.shared_intermediate, name=f"{style.name}.{style.shared}", role="shared_expert", bias=style.mlp_bias)
+        if ffn.shared_intermediate
+        else ()
     )
     gate = linear(f"{style.name}.shared_expert_gate", 1, hidden, role="shared_expert") if style.shared_gate else ()
     return (*router(hidden, ffn.n_experts, style), *copies(experts, ffn.n_experts), *shared, *gate)
@@ -48,8 +52,8 @@ def router(hidden: int, n_experts: int, style: MoeStyle) -> Groups:
 
 
 def dense_or_moe(hidden: int, ffn: DenseFfn | MoeFfn, style: MoeStyle) -> Groups:
-    """Weights of a feed-forward block of either kind; dense ones have no biases."""
+    """Weights of a feed-forward block of either kind."""
     if ffn.kind == "moe":
         return moe(hidden, ffn, style)
     mlp = gated_mlp if ffn.gated else plain_mlp
-    return mlp(hidden, ffn.intermediate, name=style.name)
+    return mlp(hidden, ffn.intermediate, name=style.name, bias=style.mlp_bias)
