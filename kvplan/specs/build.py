@@ -1,6 +1,7 @@
 """From a config to a ModelSpec: find the family, fill in what the config omits, check that the parts sum."""
 
 from collections.abc import Mapping
+from types import ModuleType
 
 from kvplan import _discover
 from kvplan.core.dtypes import dtype
@@ -21,7 +22,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
     if "model_type" not in data and "architectures" not in data:
         raise cfg.error("model_type", "missing: expected the architecture's name", hint="is this the config.json of a language model?")
     model_type = cfg.text("model_type", default="")
-    module = _discover.claimant(ARCHS, "MODEL_TYPES", model_type) if model_type else None
+    module = _family(cfg, model_type)
     if module is None:
         from kvplan.specs.likeness import build_llama_like
 
@@ -35,6 +36,24 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
 
         spec = headed(spec, cfg)
     return checked(_stored(spec, cfg), where=where)
+
+
+def _family(cfg: Config, model_type: str) -> ModuleType | None:
+    """The adapter that claims ``model_type``, or the model class where the two contradict each other.
+
+    Some configs carry another model's type (Grok-2 calls itself ``git``); then the class, which engines go by, decides.
+    """
+    named = next(iter(cfg.texts("architectures", default=())), "")
+    if named and not (model_type and _plain(named).startswith(_plain(model_type))):
+        by_class: ModuleType | None = _discover.claimant(ARCHS, "ARCHITECTURES", named)
+        if by_class is not None:
+            return by_class
+    found: ModuleType | None = _discover.claimant(ARCHS, "MODEL_TYPES", model_type) if model_type else None
+    return found
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def _known_types() -> list[str]:
