@@ -19,7 +19,8 @@ class Heads(NamedTuple):
 def read_heads(cfg: Config, hidden: int, *, head_dim: int | None = None, n_kv_heads: int | None = None) -> Heads:
     """Heads as Transformers derives them: head_dim = hidden_size / n_heads where it is not given.
 
-    ``head_dim`` and ``n_kv_heads`` are what the family's configuration class assumes; null means n_heads. Raises ConfigError where the numbers can't be divided.
+    ``head_dim`` and ``n_kv_heads`` are what the family's configuration class assumes; null means n_heads.
+    Raises ConfigError where the numbers can't be divided.
     """
     n_heads = cfg.integer("num_attention_heads", "n_head", "n_heads", "num_heads", most=2**16)
     assumed = n_heads if cfg.names("num_key_value_heads") else n_kv_heads or n_heads

@@ -1,0 +1,33 @@
+"""Command R and its successors: attention and SwiGLU side by side after one scale-only layer norm, tied embeddings.
+
+Source: transformers 5.24 models/cohere, models/cohere2.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.attention import read_heads
+from kvplan.specs.blocks import periodic
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, decoder
+
+MODEL_TYPES = ("cohere", "cohere2")
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Cohere may scale each head's queries and keys; Cohere 2 has a window on three layers of four."""
+    bias = cfg.flag("attention_bias", default=False)
+    style = Style(qkv_bias=bias, o_bias=bias, layer_norms=("input_layernorm",), tied=True)
+    qk_norm = False
+    if cfg.text("model_type") == "cohere":
+        qk_norm = cfg.flag("use_qk_norm", default=False)
+        style = style._replace(qk_norm="full" if qk_norm else None)
+    else:
+        style = style._replace(window=cfg.optional_integer("sliding_window", default=4096), kinds=_pattern(cfg))
+    heads = read_heads(cfg, cfg.integer("hidden_size"))
+    form = ActivationForm(rms_norm=False, qk_norm=qk_norm, parallel_block=True, rotary_dim=heads.head_dim)
+    return decoder(cfg, style, form)
+
+
+def _pattern(cfg: Config) -> tuple[str, ...]:
+    """Every ``sliding_window_pattern``-th layer sees everything, the others a window."""
+    period = cfg.integer("sliding_window_pattern", default=4)
+    return periodic(cfg.n_layers(), ("sliding_attention",) * (period - 1) + ("full_attention",))

@@ -1,0 +1,51 @@
+"""Falcon: one key and value head (7B) or some (40B, 180B), attention and feed-forward side by side, ALiBi in the small ones.
+
+Source: transformers 5.24 models/falcon/modeling_falcon.py; Almazrouei et al. 2023, arXiv:2311.16867 §4.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.attention import Heads
+from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import rotary_dim
+
+MODEL_TYPES = ("falcon",)
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Norms a layer: one, or two with ``num_ln_in_parallel_attn`` 2 (the new architecture's default) or without ``parallel_attn``."""
+    hidden = cfg.integer("n_embed") if cfg.has("n_embed") else cfg.integer("hidden_size")
+    new = cfg.flag("new_decoder_architecture", default=False)
+    shape = Shape(
+        hidden=hidden,
+        n_layers=cfg.n_layers(),
+        heads=_heads(cfg, hidden, new=new),
+        intermediate=cfg.integer("ffn_hidden_size", default=4 * hidden),
+        vocab=cfg.integer("vocab_size"),
+        max_ctx=cfg.integer("max_position_embeddings", default=2048),
+    )
+    parallel, bias = cfg.flag("parallel_attn", default=True), cfg.flag("bias", default=False)
+    two_norms = not parallel or cfg.integer("num_ln_in_parallel_attn", default=2 if new else 1) == 2
+    style = LAYER_NORMED._replace(
+        qkv_bias=bias,
+        o_bias=bias,
+        mlp_bias=bias,
+        layer_norms=("input_layernorm", "post_attention_layernorm") if two_norms else ("input_layernorm",),
+        tied=cfg.flag("tie_word_embeddings", default=True),
+    )
+    form = ActivationForm(
+        rms_norm=False,
+        fused_qkv=True,
+        parallel_block=parallel,
+        rotary_dim=None if cfg.flag("alibi", default=False) else rotary_dim(cfg, shape.heads.head_dim),
+    )
+    return classic(shape, style, form)
+
+
+def _heads(cfg: Config, hidden: int, *, new: bool) -> Heads:
+    """The new architecture has ``num_kv_heads``; the old one shares a single head with ``multi_query``, or none."""
+    if new:
+        n_kv_heads = cfg.integer("num_kv_heads", default=cfg.integer("num_attention_heads"))
+    else:
+        n_kv_heads = 1 if cfg.flag("multi_query", default=True) else cfg.integer("num_attention_heads")
+    return equal_heads(cfg, hidden, "num_attention_heads", n_kv_heads=n_kv_heads)

@@ -1,0 +1,41 @@
+"""GPT, GPT-2, GPT-Sw3 and GPT-BigCode (SantaCoder, StarCoder): learned positions, one fused projection, tied embeddings.
+
+Source: transformers 5.24 models/gpt2, models/openai, models/gpt_bigcode; Radford et al. 2019, "Language models are
+unsupervised multitask learners" §2.3; multi-query: Shazeer 2019, arXiv:1911.02150.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.blocks import norm
+from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
+from kvplan.specs.config import MAX_LAYERS, Config
+
+MODEL_TYPES = ("gpt2", "gpt-sw3", "gpt_bigcode", "openai-gpt")
+
+_N_POSITIONS = {"openai-gpt": 512}
+
+
+def build(cfg: Config) -> ModelSpec:
+    """GPT-BigCode shares one key and value head unless ``multi_query`` is off; the first GPT has no final norm."""
+    model_type = cfg.text("model_type")
+    first_gpt = model_type == "openai-gpt"
+    multi_query = model_type == "gpt_bigcode" and cfg.flag("multi_query", default=True)
+    crossed = not first_gpt and cfg.flag("add_cross_attention", default=False)
+    if multi_query and crossed:
+        raise cfg.error("add_cross_attention", "expected false: multi-query attention has no cross-attention")
+    hidden = cfg.integer("n_embd", "hidden_size")
+    inner = 4 * hidden if first_gpt else cfg.integer("n_inner", default=4 * hidden)
+    n_positions = cfg.integer("n_positions", "max_position_embeddings", default=_N_POSITIONS.get(model_type, 1024))
+    shape = Shape(
+        hidden=hidden,
+        n_layers=cfg.integer("n_layer", "num_hidden_layers", most=MAX_LAYERS),
+        heads=equal_heads(cfg, hidden, "n_head", "num_attention_heads", n_kv_heads=1 if multi_query else None),
+        intermediate=inner,
+        vocab=cfg.integer("vocab_size"),
+        max_ctx=n_positions,
+    )
+    style = LAYER_NORMED._replace(final_norm=not first_gpt, tied=cfg.flag("tie_word_embeddings", default=True))
+    cross = (*cross_attention(hidden, shape.heads, source=hidden, bias=True), *norm("cross_attn_norm", hidden, bias=True))
+    layer = block(shape, style, extra=cross if crossed else ())
+    form = ActivationForm(rms_norm=False, learned_positions=True, fused_qkv=True)
+    spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=positions(n_positions, hidden))
+    return spec._replace(caveats=(UNFED_CROSS_ATTENTION,)) if crossed else spec

@@ -1,0 +1,54 @@
+"""ModernBERT's decoder: a window on two layers of three, gated feed-forwards, a transformed output head.
+
+Source: transformers 5.24 models/modernbert_decoder (the window there is half of local_attention).
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.attention import layer_kinds, mixer
+from kvplan.specs.blocks import linear, norm, periodic
+from kvplan.specs.classic import Shape, block, classic, equal_heads
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style
+
+MODEL_TYPES = ("modernbert-decoder",)
+
+
+def build(cfg: Config) -> ModelSpec:
+    """The first layer has no norm of its own: the embeddings end with one."""
+    hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
+    shape = Shape(
+        hidden=hidden,
+        n_layers=n_layers,
+        heads=equal_heads(cfg, hidden, "num_attention_heads"),
+        intermediate=cfg.integer("intermediate_size"),
+        vocab=cfg.integer("vocab_size"),
+        max_ctx=cfg.integer("max_position_embeddings", default=8192),
+    )
+    bias, norm_bias = cfg.flag("attention_bias", default=False), cfg.flag("norm_bias", default=False)
+    style = Style(
+        qkv_bias=bias,
+        o_bias=bias,
+        mlp_bias=cfg.flag("mlp_bias", default=False),
+        norm_bias=norm_bias,
+        tied=cfg.flag("tie_word_embeddings", default=True),
+        head_bias=cfg.flag("decoder_bias", default=True),
+    )
+    first = style._replace(layer_norms=style.layer_norms[1:])
+    window = (cfg.optional_integer("local_attention", default=128) or 0) // 2 or None
+    layers = [
+        block(shape, style if i else first, mixer=mixer(kind, shape.heads, cfg, window=window))
+        for i, kind in enumerate(_kinds(cfg, n_layers))
+    ]
+    extra = (
+        *norm("embed_norm", hidden, bias=norm_bias),
+        *linear("head.dense", hidden, hidden, role="lm_head", bias=cfg.flag("classifier_bias", default=False)),
+        *norm("head.norm", hidden, bias=norm_bias),
+    )
+    form = ActivationForm(rms_norm=False, rotary_dim=shape.heads.head_dim, rope_tables=2)
+    return classic(shape, style, form, layers=layers, extra=extra)
+
+
+def _kinds(cfg: Config, n_layers: int) -> tuple[str, ...]:
+    """Every ``global_attn_every_n_layers``-th layer, from the first on, sees everything."""
+    period = cfg.integer("global_attn_every_n_layers", default=3)
+    return layer_kinds(cfg, n_layers, periodic(n_layers, ("full_attention",) + ("sliding_attention",) * (period - 1)))

@@ -1,0 +1,19 @@
+"""OLMo: LLaMA's projections between layer norms that have no parameters.
+
+Source: transformers 5.24 models/olmo; Groeneveld et al. 2024, arXiv:2402.00838 §2.1.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.attention import read_heads
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, decoder
+
+MODEL_TYPES = ("olmo",)
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Biases on the attention where the config asks for them."""
+    bias = cfg.flag("attention_bias", default=False)
+    heads = read_heads(cfg, cfg.integer("hidden_size"))
+    style = Style(qkv_bias=bias, o_bias=bias, norm_weight=False)
+    return decoder(cfg, style, ActivationForm(rms_norm=False, rotary_dim=heads.head_dim))

@@ -1,0 +1,33 @@
+"""StableLM: layer norms around LLaMA's projections, partial rotation, optionally a parallel block and per-head norms.
+
+Source: transformers 5.24 models/stablelm; Bellagente et al. 2024, arXiv:2402.17834 §3.1.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.attention import read_heads
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, decoder, rotary_dim
+
+MODEL_TYPES = ("stablelm",)
+
+_N_KV_HEADS = 32  # of the configuration class, whatever the number of heads
+
+
+def build(cfg: Config) -> ModelSpec:
+    """``qk_layernorm`` gives each head a scale of its own; with ``use_parallel_residual`` there is one norm a layer."""
+    parallel, qk_norm = cfg.flag("use_parallel_residual", default=False), cfg.flag("qk_layernorm", default=False)
+    style = Style(
+        qkv_bias=cfg.flag("use_qkv_bias", default=False),
+        qk_norm="full" if qk_norm else None,
+        layer_norms=("input_layernorm",) if parallel else ("input_layernorm", "post_attention_layernorm"),
+        norm_bias=True,
+        n_kv_heads=_N_KV_HEADS,
+    )
+    heads = read_heads(cfg, cfg.integer("hidden_size"), n_kv_heads=_N_KV_HEADS)
+    form = ActivationForm(
+        rms_norm=False,
+        qk_norm=qk_norm,
+        parallel_block=parallel,
+        rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25),
+    )
+    return decoder(cfg, style, form)

@@ -1,0 +1,32 @@
+"""StarCoder2: grouped-query attention, layer norms, an ungated feed-forward, a window on every layer where the config has one.
+
+Source: transformers 5.24 models/starcoder2; Lozhkov et al. 2024, arXiv:2402.19173 §5.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.attention import read_heads
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, decoder, rotary_dim
+
+MODEL_TYPES = ("starcoder2",)
+
+_N_KV_HEADS = 2  # of the configuration class
+
+
+def build(cfg: Config) -> ModelSpec:
+    """``use_bias`` is for every projection at once."""
+    bias = cfg.flag("use_bias", default=True)
+    window = cfg.optional_integer("sliding_window")
+    style = Style(
+        qkv_bias=bias,
+        o_bias=bias,
+        mlp_bias=bias,
+        gated=False,
+        norm_bias=True,
+        tied=True,
+        n_kv_heads=_N_KV_HEADS,
+        window=window,
+        kinds=("sliding_attention",) if window else ("full_attention",),
+    )
+    heads = read_heads(cfg, cfg.integer("hidden_size"), n_kv_heads=_N_KV_HEADS)
+    return decoder(cfg, style, ActivationForm(rms_norm=False, rotary_dim=rotary_dim(cfg, heads.head_dim)))
