@@ -34,26 +34,21 @@ def ceil_to(amount: int, step: int) -> int:
     return ceil_div(amount, step) * step
 
 
-def _scaled(number: str, factor: int) -> int | None:
-    """``number`` times ``factor`` when that is a whole number, in exact arithmetic."""
+def _scaled(number: str, factor: int) -> tuple[int, int]:
+    """Whole part and remainder of ``number`` times ``factor``, in exact arithmetic."""
     whole, _, fraction = number.partition(".")
-    scale = 10 ** len(fraction)
-    amount, rest = divmod(int(whole + fraction) * factor, scale)
-    return None if rest else amount
+    return divmod(int(whole + fraction) * factor, 10 ** len(fraction))
 
 
 def parse_size(text: str, *, option: str) -> Bytes:
-    """Bytes of a size with its unit: ``24GiB`` is 24 · 2^30, ``24GB`` is 24 · 10^9.
+    """Bytes of a size with its unit: ``24GiB`` is 24 · 2^30, ``24GB`` is 24 · 10^9; a fraction of a byte is dropped.
 
     Raises RequestError for a number without a unit, a negative one, or none at all.
     """
-    found = re.fullmatch(_NUMBER + r"\s*([a-z]*)", text.strip(), re.IGNORECASE)
+    found = re.fullmatch(_NUMBER + r"\s*([a-z]*)", text.strip(), re.IGNORECASE | re.ASCII)
     unit = found[2].lower() if found else ""
     if found and unit in _SIZE_UNITS:
-        amount = _scaled(found[1], _SIZE_UNITS[unit])
-        if amount is None:  # a fraction of a byte: what people mean by 22.3GiB
-            whole, _, fraction = found[1].partition(".")
-            amount = int(whole + fraction) * _SIZE_UNITS[unit] // 10 ** len(fraction)
+        amount, _ = _scaled(found[1], _SIZE_UNITS[unit])
         if amount > 0:
             return Bytes(amount)
     hint = f"write {found[1]}GiB or {found[1]}GB" if found and not unit else "write a size such as 24GiB, 512MiB or 24GB"
@@ -63,18 +58,16 @@ def parse_size(text: str, *, option: str) -> Bytes:
 def parse_count(text: str, *, option: str) -> int:
     """A count of at least 1; ``32k`` is 32 · 1024 and ``1M`` is 1024^2.
 
-    Raises RequestError for anything else: fractions of one, zero, negative numbers, words.
+    Raises RequestError for anything else: fractions of one, zero, negative numbers, words, more than int32 holds.
     """
-    found = re.fullmatch(_NUMBER + r"([km]?)", text.strip(), re.IGNORECASE)
-    amount = _scaled(found[1], _COUNT_UNITS[found[2].lower()]) if found else None
-    if amount is None or amount < 1:
+    found = re.fullmatch(_NUMBER + r"([km]?)", text.strip(), re.IGNORECASE | re.ASCII)
+    amount, rest = _scaled(found[1], _COUNT_UNITS[found[2].lower()]) if found else (0, 0)
+    if rest or not 1 <= amount <= MAX_COUNT:
         raise RequestError(
             "bad_number",
-            f"{option}: expected a whole number of at least 1, found '{text}'",
+            f"{option}: expected a whole number from 1 to {MAX_COUNT}, found '{text}'",
             hint="k and M stand for 1024 and 1024²: 32k is 32768",
         )
-    if amount > MAX_COUNT:
-        raise RequestError("bad_number", f"{option}: {amount} is beyond what any engine counts", hint=f"use at most {MAX_COUNT}")
     return amount
 
 

@@ -21,8 +21,12 @@ ARGUMENTS = [
     pytest.param(["estimate", "zzzzzz"], "`kvplan models` shows all", id="a name like no other"),
     pytest.param(["estimate"], "no MODEL was named", id="no model"),
     pytest.param(["estimate", ""], "no model was named", id="an empty name"),
-    pytest.param(["estimate", "llama-2-7b", "--ctx", "0"], "--ctx: expected a whole number of at least 1, found '0'", id="zero tokens"),
-    pytest.param(["estimate", "llama-2-7b", "--ctx", "-5"], "--ctx: expected a whole number of at least 1, found '-5'", id="negative"),
+    pytest.param(
+        ["estimate", "llama-2-7b", "--ctx", "0"], "--ctx: expected a whole number from 1 to 2147483647, found '0'", id="zero tokens"
+    ),
+    pytest.param(
+        ["estimate", "llama-2-7b", "--ctx", "-5"], "--ctx: expected a whole number from 1 to 2147483647, found '-5'", id="negative"
+    ),
     pytest.param(["estimate", "llama-2-7b", "--ctx=1.5"], "--ctx: expected a whole number", id="half a token"),
     pytest.param(["estimate", "llama-2-7b", "--batch", "nan"], "--batch: expected a whole number", id="not a number"),
     pytest.param(["estimate", "llama-2-7b", "--ctx", "9" * 30], "--ctx:", id="absurdly many"),
