@@ -43,7 +43,7 @@ def _foreign(cfg: Config) -> list[str]:
 
 def _ignored(cfg: Config, key: str) -> Caveat:
     return Caveat(
-        "KV005",
+        "KV008",
         "warning",
         f"{cfg.where}: {key}: Transformers builds this model without it, and so it is counted",
         "a checkpoint made with MosaicML's own code has other shapes then",

@@ -40,7 +40,7 @@ def _embeddings(cfg: Config, shape: Shape) -> Groups:
     width = cfg.integer("word_embed_proj_dim", default=shape.hidden)
     bridge = (
         *linear("project_in", shape.hidden, width, role="embedding"),
-        *linear("project_out", width, shape.hidden, role="lm_head"),
+        *linear("project_out", width, shape.hidden, role="other"),
     )
     return (
         *embedding(shape.vocab, width),
