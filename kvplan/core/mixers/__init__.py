@@ -9,23 +9,24 @@ Kinds are imported when first asked for: a model has one or two of them, and a c
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kvplan.core.mixers.chunked import ChunkedAttention
-    from kvplan.core.mixers.compressed import CompressedAttention
-    from kvplan.core.mixers.cross import CrossAttention
-    from kvplan.core.mixers.full import FullAttention
-    from kvplan.core.mixers.gated_delta import GatedDeltaNet
-    from kvplan.core.mixers.linear import LinearAttention
-    from kvplan.core.mixers.mamba1 import Mamba1
-    from kvplan.core.mixers.mamba2 import Mamba2
-    from kvplan.core.mixers.mla import Mla
-    from kvplan.core.mixers.rwkv import Rwkv
-    from kvplan.core.mixers.short_conv import ShortConv
-    from kvplan.core.mixers.sliding import SlidingAttention
+    from kvplan.core.mixers.chunked import ChunkedAttention as ChunkedAttention
+    from kvplan.core.mixers.compressed import CompressedAttention as CompressedAttention
+    from kvplan.core.mixers.cross import CrossAttention as CrossAttention
+    from kvplan.core.mixers.full import FullAttention as FullAttention
+    from kvplan.core.mixers.gated_delta import GatedDeltaNet as GatedDeltaNet
+    from kvplan.core.mixers.linear import LinearAttention as LinearAttention
+    from kvplan.core.mixers.mamba1 import Mamba1 as Mamba1
+    from kvplan.core.mixers.mamba2 import Mamba2 as Mamba2
+    from kvplan.core.mixers.mla import Mla as Mla
+    from kvplan.core.mixers.rg_lru import RgLru as RgLru
+    from kvplan.core.mixers.rwkv import Rwkv as Rwkv
+    from kvplan.core.mixers.short_conv import ShortConv as ShortConv
+    from kvplan.core.mixers.sliding import SlidingAttention as SlidingAttention
 
     TokenMixer = FullAttention | SlidingAttention | ChunkedAttention | Mla | CompressedAttention
     """Mixers whose cache grows with the tokens of a sequence, up to a window where they have one."""
 
-    StateMixer = Mamba1 | Mamba2 | GatedDeltaNet | LinearAttention | ShortConv | Rwkv
+    StateMixer = Mamba1 | Mamba2 | GatedDeltaNet | LinearAttention | ShortConv | Rwkv | RgLru
     """Mixers that keep a state of fixed size per sequence."""
 
     Mixer = TokenMixer | StateMixer | CrossAttention
@@ -40,6 +41,7 @@ _FILES = {
     "Mamba1": "mamba1",
     "Mamba2": "mamba2",
     "Mla": "mla",
+    "RgLru": "rg_lru",
     "Rwkv": "rwkv",
     "ShortConv": "short_conv",
     "SlidingAttention": "sliding",
