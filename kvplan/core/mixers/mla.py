@@ -6,7 +6,10 @@ from kvplan.core.indexer import Indexer
 
 
 class Mla(NamedTuple):
-    """Attention whose cache is one low-rank latent and one rotary key per token, shared by all heads."""
+    """Attention whose cache is one low-rank latent and one rotary key per token, shared by all heads.
+
+    ``window_tokens`` is None where a token sees all earlier ones, else the tokens it sees, itself included (dots3).
+    """
 
     n_heads: int
     kv_lora_rank: int
@@ -15,25 +18,27 @@ class Mla(NamedTuple):
     v_head_dim: int
     q_lora_rank: int | None
     indexer: Indexer | None = None
+    window_tokens: int | None = None
     kind: Literal["mla"] = "mla"
 
     @property
     def elems_per_token(self) -> int:
         """Latent elements that one layer keeps per token: kv_lora_rank + rope_head_dim.
 
-        The indexer's keys are apart (``indexer_elems_per_token``): engines store them in another type.
+        The indexer's keys are apart (``indexer_elems``): engines store them in another type.
         Source: DeepSeek-V2, arXiv:2405.04434 §2.1.2 and table 1.
         """
         return self.kv_lora_rank + self.rope_head_dim
 
     @property
     def indexer_elems_per_token(self) -> int:
-        """Key elements of the indexer per token: one head of head_dim, or none.
+        """Key elements of the indexer per token, 0 without one."""
+        return self.indexer.elems_per_token if self.indexer else 0
 
-        Source: DeepSeek-V3.2-Exp report §2.1 (lightning indexer, one shared key head).
-        """
-        return self.indexer.head_dim if self.indexer else 0
+    def indexer_elems(self, ctx_tokens: int) -> int:
+        """Key elements of the indexer needed after ``ctx_tokens``, 0 without one."""
+        return self.indexer.elems(ctx_tokens) if self.indexer else 0
 
     def kept_tokens(self, ctx_tokens: int) -> int:
-        """Tokens whose latent is still needed after ``ctx_tokens``: all of them."""
-        return ctx_tokens
+        """Tokens whose latent is still needed after ``ctx_tokens``: all of them, or the window."""
+        return min(ctx_tokens, self.window_tokens or ctx_tokens)

@@ -12,10 +12,13 @@ from kvplan.core.workload import Workload
 def ideal_elems(mixer: Mixer, ctx_tokens: int) -> int:
     """Cache elements one layer must keep for one sequence at ``ctx_tokens``, recurrent states not included."""
     match mixer.kind:
-        case "full" | "sliding" | "chunked" | "compressed":
+        case "sliding" | "chunked":
             return mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token
-        case "mla":
-            return ctx_tokens * (mixer.elems_per_token + mixer.indexer_elems_per_token)
+        case "full" | "mla":
+            return mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token + mixer.indexer_elems(ctx_tokens)
+        case "compressed":
+            kept = mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token
+            return kept + mixer.indexer_elems(ctx_tokens) + mixer.pending_elems(ctx_tokens)
         case "cross":
             return mixer.elems_per_sequence
         case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
@@ -33,7 +36,7 @@ def state_elems(mixer: Mixer) -> int:
 
 def prompt_elems(mixer: Mixer, prompt_tokens: int) -> int:
     """Elements held for one sequence right after prefill: a window is still a view into the whole prompt's storage."""
-    if mixer.kind == "sliding" or mixer.kind == "chunked":
+    if mixer.kind == "sliding" or mixer.kind == "chunked" or (mixer.kind == "mla" and mixer.window_tokens):
         return prompt_tokens * mixer.elems_per_token
     return ideal_elems(mixer, prompt_tokens)
 
