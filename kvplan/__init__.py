@@ -1,3 +1,31 @@
-"""kvplan: where an LLM's memory goes, before the GPU is rented."""
+"""kvplan: where an LLM's memory goes, before the GPU is rented.
+
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes. Importing kvplan costs
+nothing; what is used is imported then.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kvplan.core.errors import KvplanError
+    from kvplan.estimator import Estimate, estimate
+    from kvplan.specs import load_model
 
 __version__ = "0.1.0"
+__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model"]
+
+_HOMES = {
+    "Estimate": "kvplan.estimator",
+    "KvplanError": "kvplan.core.errors",
+    "estimate": "kvplan.estimator",
+    "load_model": "kvplan.specs",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The public name, from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kvplan' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -107,7 +107,7 @@ def _left(option: Option) -> str:
     return f"{option.flag} {option.metavar}" if option.metavar else option.flag
 
 
-def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _version(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value:
         sys.stdout.write(about() + "\n")
         ctx.exit()

@@ -10,7 +10,7 @@ from pathlib import Path
 from kvplan.cli import streams
 from kvplan.cli.command import Said
 from kvplan.core.errors import EXIT_OK, KvplanError, RequestError, did_you_mean
-from kvplan.estimator import Options, estimate
+from kvplan.estimator import Options, answer
 from kvplan.render import json_
 
 MAX_LINE_BYTES = 2**20
@@ -34,9 +34,9 @@ def answer_all(said: Said) -> int:
     return EXIT_OK
 
 
-def _stream(answers: Iterator[str]) -> None:
-    for answer in answers:
-        sys.stdout.write(answer)
+def _stream(lines: Iterator[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line)
     sys.stdout.flush()
 
 
@@ -45,13 +45,13 @@ def _answer(raw: bytes, number: int) -> dict[str, object]:
     asked: dict[str, object] = {}
     try:
         asked = _parsed(raw, number)
-        answer = json_.estimate(estimate(_options(asked)))
+        found = json_.estimate(answer(_options(asked)))
     except KvplanError as error:
         message = "\n".join((error.message, *error.details))
-        answer = {"error": {"kind": error.kind, "message": message, "hint": error.hint}}
+        found = {"error": {"kind": error.kind, "message": message, "hint": error.hint}}
     except Exception as bug:  # one request's bug must not lose the others' answers
-        answer = {"error": {"kind": "internal_error", "message": f"{type(bug).__name__}: {bug}", "hint": "please report it"}}
-    return {"id": asked.get("id", number), **answer}
+        found = {"error": {"kind": "internal_error", "message": f"{type(bug).__name__}: {bug}", "hint": "please report it"}}
+    return {"id": asked.get("id", number), **found}
 
 
 def _parsed(raw: bytes, number: int) -> dict[str, object]:

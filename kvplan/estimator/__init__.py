@@ -2,6 +2,7 @@
 
 import importlib
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from kvplan import _discover
 from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
@@ -17,7 +18,12 @@ from kvplan.estimator.demand import workload
 from kvplan.estimator.options import Options
 from kvplan.specs import load_model
 
-__all__ = ["Estimate", "Options", "estimate"]
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from kvplan.estimator.options import Keywords
+
+__all__ = ["Estimate", "Options", "answer", "estimate"]
 
 DEFAULT_ENGINE = "transformers"
 ENGINES = "kvplan.engines"
@@ -26,7 +32,16 @@ ENGINES = "kvplan.engines"
 _SETTINGS = {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
 
 
-def estimate(options: Options, *, probe: bool = False) -> Estimate:
+def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
+    """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
+
+    Options are those of the command line, as numbers or text. No hardware is probed. Raises KvplanError for a wrong request.
+    """
+    said = {name: str(value) for name, value in options.items() if value is not None}
+    return answer(Options(model=model, command=(), **said))
+
+
+def answer(options: Options, *, probe: bool = False) -> Estimate:
     """Where each byte goes for this request, and whether it fits.
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
@@ -39,7 +54,7 @@ def estimate(options: Options, *, probe: bool = False) -> Estimate:
     deployment = engine.deploy(model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
     places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
-    answer = Estimate(
+    found = Estimate(
         model=model,
         engine=engine.name,
         version=version,
@@ -59,9 +74,9 @@ def estimate(options: Options, *, probe: bool = False) -> Estimate:
         not_modeled=deployment.not_modeled,
         findings=(*notes, *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
     )
-    if answer.verdict in ("fits", "tight"):
-        return answer
-    return answer._replace(fits_on=_fits_on(engine, settings, answer))
+    if found.verdict in ("fits", "tight"):
+        return found
+    return found._replace(fits_on=_fits_on(engine, settings, found))
 
 
 @lru_cache(maxsize=256)
@@ -116,11 +131,11 @@ def _attached() -> Node:
     return probe.attached() or UNKNOWN_NODE
 
 
-def _fits_on(engine: Engine[object], settings: object, answer: Estimate) -> tuple[Candidate, ...]:
+def _fits_on(engine: Engine[object], settings: object, found: Estimate) -> tuple[Candidate, ...]:
     from kvplan.hardware import catalog
 
-    gpus = catalog.candidates(answer.fullest.needed.low)
-    return inverse.fits_on(lambda node: engine.deploy(answer.model, settings, node), gpus, answer.workload)
+    gpus = catalog.candidates(found.fullest.needed.low)
+    return inverse.fits_on(lambda node: engine.deploy(found.model, settings, node), gpus, found.workload)
 
 
 def _place_total(place: Place, entries: tuple[Entry, ...], deployment: Deployment, load: Workload) -> PlaceTotal:

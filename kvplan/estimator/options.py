@@ -1,6 +1,25 @@
 """A request as people type it."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Keywords(TypedDict, total=False):
+        """The options of ``kvplan.estimate`` beside the model."""
+
+        ctx: int | str
+        batch: int | str
+        prompt: int | str
+        engine: str
+        dtype: str
+        kv_dtype: str
+        attn: str
+        cache: str
+        forward: str
+        gpu: str
+        gpus: int | str
+        budget: str
 
 
 class Options(NamedTuple):

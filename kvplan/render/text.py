@@ -68,62 +68,55 @@ def _remark(entry: Entry, answer: Estimate) -> str:
 
 def verdict(answer: Estimate, paint: Paint) -> str:
     """Whether it fits, what is left, and what else would fit."""
-    usable, capacity = answer.fullest.place.usable_bytes, answer.capacity
-    lines = []
-    if usable is not None and answer.headroom_bytes is not None:
-        where = answer.node.id or f"budget of {format_size(usable)}"
-        style = {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red")
-        left = "left" if answer.headroom_bytes >= 0 else "short"
-        lines.append(
-            f"{paint(_VERDICTS[answer.verdict], style)} on {where}: {format_size(usable)} usable, {format_size(abs(answer.headroom_bytes))} {left}"
-        )
+    return "\n".join((*_device_lines(answer, paint), *_capacity_lines(answer), *_fits_on_lines(answer)))
+
+
+def _device_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
+    usable, headroom = answer.fullest.place.usable_bytes, answer.headroom_bytes
+    if usable is not None and headroom is not None:
+        where = answer.node.id or "this budget"
+        word = paint(_VERDICTS[answer.verdict], {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red"))
+        yield f"{word} on {where}: {format_size(usable)} usable, {format_size(abs(headroom))} {'left' if headroom >= 0 else 'short'}"
+
+
+def _capacity_lines(answer: Estimate) -> Iterable[str]:
+    capacity, load = answer.capacity, answer.workload
     if capacity is not None:
-        load = answer.workload
-        lines.append(
-            f"at most {_or_nothing(capacity.max_ctx_tokens, 'tokens')} at batch {load.batch}, or batch {_or_nothing(capacity.max_batch, '')} at {load.ctx_tokens} tokens".replace(
-                " ,", ","
-            )
-        )
+        ctx, batch = (f"{count:,}" if count else "none" for count in (capacity.max_ctx_tokens, capacity.max_batch))
+        yield f"largest context at batch {load.batch}: {ctx}; largest batch at {load.ctx_tokens:,} tokens: {batch}"
+
+
+def _fits_on_lines(answer: Estimate) -> Iterable[str]:
     if answer.fits_on:
-        lines.append("fits on " + " · ".join(f"{candidate.gpu} ({candidate.n_devices})" for candidate in answer.fits_on))
+        yield "fits on " + " · ".join(f"{candidate.gpu} ({candidate.n_devices})" for candidate in answer.fits_on)
     elif answer.verdict in ("unknown", "does_not_fit"):
-        lines.append("fits on no single GPU of the catalogue")
-    return "\n".join(lines)
-
-
-def _or_nothing(count: int | None, unit: str) -> str:
-    return f"{count:,} {unit}".rstrip() if count else f"no {unit}".rstrip() if unit else "0"
+        yield "fits on no single GPU of the catalogue"
 
 
 def explanation(entry: Entry) -> str:
     """One entry: its formula with numbers, its bounds, its source."""
-    exact = (
-        f"= {entry.size.best:,} B"
-        if entry.size.low == entry.size.high
-        else f"≈ {entry.size.best:,} B ({entry.size.low:,} – {entry.size.high:,})"
-    )
-    return f"{entry.name} ({entry.basis})\n  {substituted(entry)}\n  {exact}\n  source: {entry.source}"
+    size = entry.size
+    bytes_ = f"= {size.best:,} B" if size.low == size.high else f"≈ {size.best:,} B ({size.low:,} – {size.high:,})"
+    return f"{entry.name} ({entry.basis})\n  {substituted(entry)}\n  {bytes_}\n  source: {entry.source}"
 
 
 def cache_plan(answer: Estimate) -> str:
     """Which layers keep what."""
     kv = answer.kv
-    rows = [
-        f"  {group.n_layers} {group.kind} layers"
-        + (f", window {group.window_tokens:,}" if group.window_tokens else "")
-        + f": {group.bytes_per_token_per_layer:,} B per token and layer"
-        for group in kv.groups
-    ]
+    lines = ["cache plan"]
+    for group in kv.groups:
+        window = f", window {group.window_tokens:,}" if group.window_tokens else ""
+        lines.append(f"  {group.n_layers} {group.kind} layers{window}: {group.bytes_per_token_per_layer:,} B per token and layer")
     if kv.state_bytes_per_sequence:
-        rows.append(f"  {kv.state_bytes_per_sequence:,} B of state per sequence, whatever its length")
-    rows.append(
-        f"  the mathematics needs {kv.ideal_bytes:,} B, this engine takes {kv.reserved_bytes:,} B; the next token adds {kv.marginal_bytes_per_token:,} B"
-    )
-    return "\n".join(["cache plan", *rows])
+        lines.append(f"  {kv.state_bytes_per_sequence:,} B of state per sequence, whatever its length")
+    lines.append(f"  the mathematics needs {kv.ideal_bytes:,} B, this engine takes {kv.reserved_bytes:,} B")
+    lines.append(f"  the next token adds {kv.marginal_bytes_per_token:,} B to each sequence")
+    return "\n".join(lines)
 
 
 def _model_facts(answer: Estimate) -> str:
     model = answer.model
     limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
     active = f", {model.n_active_params:,} active" if model.n_active_params != model.n_params else ""
-    return f"model\n  {model.architecture}: {model.n_layers} layers, {model.n_params:,} parameters{active}, {limit}, stored as {model.stored_dtype}"
+    size = f"{model.n_layers} layers, {model.n_params:,} parameters{active}, {limit}"
+    return f"model\n  {model.architecture}: {size}, stored as {model.stored_dtype}"

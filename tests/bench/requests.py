@@ -12,6 +12,11 @@ from pathlib import Path
 
 KVPLAN = str(Path(sys.executable).with_name("kvplan"))
 
+ONE = (
+    "import subprocess, sys, resource; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
+    " print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
+
 
 def lines(count: int) -> str:
     """Requests over one model: contexts, batches and hardware vary."""
@@ -29,9 +34,8 @@ def main() -> None:
     sys.stdout.write(f"{count / took:.0f} answers/s, start included, {failed} errors (bar 1000)\n")
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     sys.stdout.write(f"{before / 1024:.0f} MiB peak RSS of {count} requests\n")
-    code = "import subprocess, sys, resource; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     out = subprocess.run(
-        [sys.executable, "-c", code, KVPLAN, "estimate", "llama-2-7b", "--json"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", ONE, KVPLAN, "estimate", "llama-2-7b", "--json"], capture_output=True, text=True, check=True
     )
     sys.stdout.write(f"{int(out.stdout) / 1024:.0f} MiB peak RSS of one built-in estimate (bar 60)\n")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 CONFIG = Path(tempfile.mkdtemp()) / "config.json"
 CONFIG.write_text(
-    '{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,'
-    ' "num_attention_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"}'
+    '{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 11008,'
+    ' "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"}'
 )
 KVPLAN = str(Path(sys.executable).with_name("kvplan"))
 CASES = {

@@ -1,21 +1,13 @@
 """Runs the command line in this process, as a person would see it."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import pytest
 
 from kvplan.cli import main
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
+from tests.running import Ran, Run
 
 
 @pytest.fixture
-def kvplan(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def kvplan(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
 

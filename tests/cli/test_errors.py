@@ -1,10 +1,11 @@
 """Bad input of every kind: an exit code, words that say what was found and what to do, and no traceback."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.running import Run
 
 GOOD = {
     "model_type": "llama",
@@ -82,31 +83,30 @@ CHANGES = [
 ]
 
 
-def refused(kvplan: Callable[..., object], *argv: str) -> str:
-    ran = kvplan(*argv)
-    code, out, err = ran  # type: ignore[misc]  # the fixture's named tuple
+def refused(kvplan: Run, *argv: str) -> str:
+    code, out, err = kvplan(*argv)
     assert code == 2
     assert out == ""
     assert err.startswith("error: ")
     assert "Traceback" not in err
     assert "internal error" not in err
-    return str(err)
+    return err
 
 
 @pytest.mark.parametrize(("argv", "words"), ARGUMENTS)
-def test_arguments(kvplan: Callable[..., object], argv: list[str], words: str) -> None:
+def test_arguments(kvplan: Run, argv: list[str], words: str) -> None:
     assert words in refused(kvplan, *argv)
 
 
 @pytest.mark.parametrize(("raw", "words"), CONFIGS)
-def test_files(kvplan: Callable[..., object], tmp_path: Path, raw: bytes, words: str) -> None:
+def test_files(kvplan: Run, tmp_path: Path, raw: bytes, words: str) -> None:
     path = tmp_path / "config.json"
     path.write_bytes(raw)
     assert words in refused(kvplan, "estimate", str(path))
 
 
 @pytest.mark.parametrize(("change", "words"), CHANGES)
-def test_configs(kvplan: Callable[..., object], tmp_path: Path, change: dict[str, object], words: str) -> None:
+def test_configs(kvplan: Run, tmp_path: Path, change: dict[str, object], words: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(GOOD | change))
     err = refused(kvplan, "estimate", str(path))
@@ -114,30 +114,30 @@ def test_configs(kvplan: Callable[..., object], tmp_path: Path, change: dict[str
     assert str(path) in err or "torch_dtype" in words
 
 
-def test_a_directory_without_a_config(kvplan: Callable[..., object], tmp_path: Path) -> None:
+def test_a_directory_without_a_config(kvplan: Run, tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     assert "a directory without config.json (it holds model.bin)" in refused(kvplan, "estimate", str(tmp_path))
 
 
-def test_a_spec_file_with_a_wrong_total(kvplan: Callable[..., object], tmp_path: Path) -> None:
+def test_a_spec_file_with_a_wrong_total(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"id: mine\nn_params: 5\nconfig: {json.dumps(GOOD)}\n")
     assert "declared 5, the weight groups sum to" in refused(kvplan, "estimate", str(path))
 
 
-def test_a_spec_file_with_a_key_too_many(kvplan: Callable[..., object], tmp_path: Path) -> None:
+def test_a_spec_file_with_a_key_too_many(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("id: mine\nconfg: {}\n")
     assert "mine.yaml: config: field required" in refused(kvplan, "estimate", str(path))
 
 
-def test_yaml_that_is_none(kvplan: Callable[..., object], tmp_path: Path) -> None:
+def test_yaml_that_is_none(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("id: [1\nconfig: }")
     assert "mine.yaml:2:" in refused(kvplan, "estimate", str(path))
 
 
-def test_one_bad_request_does_not_lose_the_others(kvplan: Callable[..., object], tmp_path: Path) -> None:
+def test_one_bad_request_does_not_lose_the_others(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "requests.jsonl"
     lines = [
         '{"id": "a", "model": "llama-2-7b", "ctx": 4096, "batch": 8}',
@@ -147,7 +147,7 @@ def test_one_bad_request_does_not_lose_the_others(kvplan: Callable[..., object],
         '{"id": "c", "modle": "x"}',
     ]
     path.write_text("\n".join(lines))
-    code, out, _ = kvplan("estimate", "--requests", str(path))  # type: ignore[misc]  # the fixture's named tuple
+    code, out, _ = kvplan("estimate", "--requests", str(path))
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [answer["id"] for answer in answers] == ["a", 2, "b", 4, "c"]
@@ -156,12 +156,12 @@ def test_one_bad_request_does_not_lose_the_others(kvplan: Callable[..., object],
     assert "did you mean 'model'" in answers[4]["error"]["hint"]
 
 
-def test_o_overwrites_only_what_kvplan_made(kvplan: Callable[..., object], tmp_path: Path) -> None:
+def test_o_overwrites_only_what_kvplan_made(kvplan: Run, tmp_path: Path) -> None:
     mine, theirs = tmp_path / "mine.json", tmp_path / "theirs.json"
     theirs.write_text("{}")
     for _ in range(2):
-        assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(mine))[0] == 0  # type: ignore[index]  # the fixture's named tuple
+        assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(mine)).code == 0
     assert json.loads(mine.read_text())["model"]["id"] == "llama-2-7b"
     assert "was not made by kvplan" in refused(kvplan, "estimate", "llama-2-7b", "--json", "-o", str(theirs))
     assert theirs.read_text() == "{}"
-    assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(theirs), "--force")[0] == 0  # type: ignore[index]  # as above
+    assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(theirs), "--force").code == 0

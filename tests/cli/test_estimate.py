@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from kvplan.render.schema import EstimateAnswer, schema_text
+from tests.running import Run
+
+Config = Callable[..., str]
 
 SCHEMA = Path(__file__).parent.parent / "cases" / "estimate" / "schema.json"
 LLAMA = {
@@ -21,7 +24,7 @@ LLAMA = {
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Callable[..., str]:
+def config(tmp_path: Path) -> Config:
     def write(**changes: object) -> str:
         path = tmp_path / "config.json"
         path.write_text(json.dumps({key: value for key, value in {**LLAMA, **changes}.items() if value != "gone"}))
@@ -30,7 +33,7 @@ def config(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def test_llama_2_7b_to_the_byte(kvplan) -> None:  # type: ignore[no-untyped-def]
+def test_llama_2_7b_to_the_byte(kvplan: Run) -> None:
     answer = json.loads(kvplan("estimate", "llama-2-7b", "--ctx", "4096", "--batch", "8", "--json").out)
     # Touvron et al. 2023, arXiv:2307.09288: 32 layers, 32 heads of 128, fp16
     assert answer["kv"]["ideal_bytes"] == 2 * 32 * 32 * 128 * 2 * 4096 * 8 == 17_179_869_184
@@ -38,23 +41,23 @@ def test_llama_2_7b_to_the_byte(kvplan) -> None:  # type: ignore[no-untyped-def]
     assert answer["model"]["n_params"] == 6_738_415_616
 
 
-def test_every_answer_holds_to_the_schema(kvplan, config) -> None:  # type: ignore[no-untyped-def]
+def test_every_answer_holds_to_the_schema(kvplan: Run, config: Config) -> None:
     for argv in (["llama-2-7b"], ["llama-2-7b", "--gpu", "h100-sxm"], [config(), "--budget", "24GiB"], [config(use_cache=False)]):
         text = kvplan("estimate", *argv, "--json").out
         EstimateAnswer.model_validate_json(text)
 
 
-def test_the_schema_is_pinned(kvplan) -> None:  # type: ignore[no-untyped-def]
+def test_the_schema_is_pinned(kvplan: Run) -> None:
     assert kvplan("estimate", "--json-schema").out == schema_text() == SCHEMA.read_text()
 
 
-def test_totals_are_sums_of_entries(kvplan) -> None:  # type: ignore[no-untyped-def]
+def test_totals_are_sums_of_entries(kvplan: Run) -> None:
     answer = json.loads(kvplan("estimate", "llama-2-7b", "--gpu", "l40s", "--json").out)
     for place in answer["places"]:
         assert place["total_bytes"] == sum(entry["bytes"] for entry in answer["entries"] if entry["place"] == place["id"])
 
 
-def test_the_inverse_is_exact(kvplan) -> None:  # type: ignore[no-untyped-def]
+def test_the_inverse_is_exact(kvplan: Run) -> None:
     capacity = json.loads(kvplan("estimate", "llama-2-7b", "--budget", "40GiB", "--ctx", "1000", "--json").out)["capacity"]
     batch = capacity["max_batch"]
     fits, beyond = (
@@ -64,7 +67,7 @@ def test_the_inverse_is_exact(kvplan) -> None:  # type: ignore[no-untyped-def]
     assert (fits, beyond != "fits") == ("fits", True)
 
 
-def test_ctx_defaults_to_the_models_limit_and_says_so(kvplan, config) -> None:  # type: ignore[no-untyped-def]
+def test_ctx_defaults_to_the_models_limit_and_says_so(kvplan: Run, config: Config) -> None:
     ran = kvplan("estimate", config())
     assert "128 tokens × 1" in ran.out
     assert "note[KV200]" in ran.err
@@ -77,12 +80,12 @@ def test_ctx_defaults_to_the_models_limit_and_says_so(kvplan, config) -> None:  
         pytest.param([], "KV202", id="the file turns the cache off"),
     ],
 )
-def test_findings(kvplan, config, argv: list[str], rule: str) -> None:  # type: ignore[no-untyped-def]
+def test_findings(kvplan: Run, config: Config, argv: list[str], rule: str) -> None:
     answer = json.loads(kvplan("estimate", config(use_cache=False), *argv, "--json").out)
     assert rule in {finding["rule"] for finding in answer["findings"]}
 
 
-def test_generation_config_can_turn_the_cache_off(kvplan, config) -> None:  # type: ignore[no-untyped-def]
+def test_generation_config_can_turn_the_cache_off(kvplan: Run, config: Config) -> None:
     path = Path(config())
     path.with_name("generation_config.json").write_text('{"use_cache": false}')
     answer = json.loads(kvplan("estimate", str(path), "--json").out)
@@ -90,12 +93,12 @@ def test_generation_config_can_turn_the_cache_off(kvplan, config) -> None:  # ty
     assert "generation_config.json" in finding["message"]
 
 
-def test_require_fit(kvplan) -> None:  # type: ignore[no-untyped-def]
+def test_require_fit(kvplan: Run) -> None:
     assert kvplan("estimate", "llama-2-7b", "--budget", "8GiB", "--require-fit").code == 1
     assert kvplan("estimate", "llama-2-7b", "--budget", "80GiB", "--require-fit").code == 0
 
 
-def test_a_printed_command_can_be_pasted_back(kvplan) -> None:  # type: ignore[no-untyped-def]
+def test_a_printed_command_can_be_pasted_back(kvplan: Run) -> None:
     first = json.loads(kvplan("estimate", "llama-2-7b", "--dtype", "bfloat16", "--json").out)
     again = json.loads(kvplan("estimate", "--json", "--", *first["engine"]["command"]).out)
     assert again["engine"] == first["engine"]

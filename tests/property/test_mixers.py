@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvplan.core.indexer import Indexer
-from kvplan.core.mixers import ChunkedAttention, CompressedAttention, FullAttention, Mla, SlidingAttention
+from kvplan.core.mixers import ChunkedAttention, FullAttention, Mla, SlidingAttention
 
 HEADS = st.tuples(st.integers(1, 64), st.integers(1, 16), st.integers(1, 256), st.integers(1, 256))
 TOKENS = st.integers(0, 2**20)

@@ -5,7 +5,7 @@ import sys
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
-from kvplan.estimator import Estimate, Options, estimate
+from kvplan.estimator import Estimate, Options, answer
 
 
 def run(said: Said) -> int:
@@ -19,10 +19,10 @@ def run(said: Said) -> int:
         from kvplan.cli.requests import answer_all
 
         return answer_all(said)
-    answer = estimate(_options(said), probe=True)
-    streams.write(_rendered(answer, said), said)
-    _warn(answer, said)
-    return EXIT_NO if "require_fit" in said.flags and answer.verdict not in ("fits", "tight") else EXIT_OK
+    found = answer(_options(said), probe=True)
+    streams.write(_rendered(found, said), said)
+    _warn(found, said)
+    return EXIT_NO if "require_fit" in said.flags and found.verdict not in ("fits", "tight") else EXIT_OK
 
 
 def _options(said: Said) -> Options:
@@ -32,23 +32,23 @@ def _options(said: Said) -> Options:
     return Options(model=said.words[0] if said.words else None, command=said.after, **known)
 
 
-def _rendered(answer: Estimate, said: Said) -> str:
+def _rendered(found: Estimate, said: Said) -> str:
     if "json" in said.flags:
         from kvplan.render import json_
 
-        return json_.dumps(json_.estimate(answer)) + "\n"
+        return json_.dumps(json_.estimate(found)) + "\n"
     from kvplan.render import text
 
     paint = streams.painter(sys.stdout, said.values.get("color", "never" if "o" in said.values else None))
-    return text.estimate(answer, explain="explain" in said.flags, paint=paint)
+    return text.estimate(found, explain="explain" in said.flags, paint=paint)
 
 
-def _warn(answer: Estimate, said: Said) -> None:
+def _warn(found: Estimate, said: Said) -> None:
     """Findings for people; JSON carries them itself."""
     if "q" in said.flags or "json" in said.flags:
         return
     paint = streams.painter(sys.stderr, said.values.get("color"))
-    for finding in answer.findings:
+    for finding in found.findings:
         style = "red" if finding.level == "error" else "yellow"
         head = f"{finding.level}[{finding.rule}]:"
         sys.stderr.write(f"{head if finding.level == 'note' else paint(head, style)} {finding.message}\n")
