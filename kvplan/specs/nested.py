@@ -1,27 +1,85 @@
 """Models wrapped around a language model: the inner config is built by the family that it names itself."""
 
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
 from kvplan import _discover
+from kvplan.core.dtypes import dtype
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 
 ARCHS = "kvplan.specs.archs"
+DEFAULTS = Path(__file__).with_name("class_defaults.tsv")
 
 
-def language_model(cfg: Config, key: str = "text_config", *, default_type: str = "") -> ModelSpec:
-    """The ModelSpec of the config at ``key``, whose ``model_type`` is ``default_type`` where it names none.
+def language_model(
+    cfg: Config, key: str = "text_config", *, default_type: str = "", kind: str = "", like: str = "", tied: bool | None = None
+) -> ModelSpec:
+    """The ModelSpec of the config at ``key``, as ``text_model`` builds it.
 
-    What the inner config leaves out of tying is read from the outer one, as Transformers does.
+    What the inner config leaves out of tying is read from the outer one where ``tied`` doesn't say.
     Raises ConfigError for a missing inner config or a family that no adapter claims.
     """
     inner = cfg.sub(key)
-    model_type = inner.text("model_type", default=default_type)
     if not inner.data:
         raise cfg.error(key, "missing: expected the language model's config")
-    module = _discover.claimant(ARCHS, "MODEL_TYPES", model_type)
+    if tied is None and cfg.has("tie_word_embeddings") and "tie_word_embeddings" not in inner.data:
+        tied = cfg.flag("tie_word_embeddings")
+    return text_model(inner, default_type=default_type, kind=kind, like=like, tied=tied)
+
+
+def text_model(inner: Config, *, default_type: str = "", kind: str = "", like: str = "", tied: bool | None = None) -> ModelSpec:
+    """The ModelSpec of ``inner``: of the ``kind`` that its wrapper fixes, else of its ``model_type``, else of ``default_type``.
+
+    Keys that it omits have the defaults of that type's configuration class, since configs nested in others are saved
+    without them. ``like`` names the family whose blocks the type shares, where no adapter claims the type itself.
+    ``tied`` overrides the inner config's word on tied embeddings: the class around it owns the output projection,
+    which has no bias there. Raises ConfigError for a family that no adapter claims.
+    """
+    model_type = kind or inner.text("model_type", default=default_type)
+    module = _discover.claimant(ARCHS, "MODEL_TYPES", like or model_type)
     if module is None:
-        raise inner.error("model_type", f"unknown architecture '{model_type}' inside '{cfg.text('model_type', default='?')}'")
-    data = {**inner.data, "model_type": model_type}
-    if cfg.has("tie_word_embeddings") and "tie_word_embeddings" not in data:
-        data["tie_word_embeddings"] = cfg.data["tie_word_embeddings"]
+        raise inner.error("model_type", f"unknown architecture '{model_type}' of the language model inside")
+    data = {**with_class_defaults(inner.data, model_type), "model_type": like or model_type}
+    if tied is not None:
+        data["tie_word_embeddings"] = tied
     spec: ModelSpec = module.build(Config(data, where=inner.where, path=inner.path))
-    return spec
+    unbiased = tuple(group for group in spec.weights if group.name != "lm_head.bias")
+    return spec._replace(weights=unbiased, stored_dtype=_stored_dtype(inner))
+
+
+def inner_or_flat(cfg: Config, key: str = "text_config") -> Config:
+    """The config at ``key``, or ``cfg`` itself for files of the days when the language model's keys stood at the top."""
+    if cfg.has(key):
+        return cfg.sub(key)
+    own = {name: value for name, value in cfg.data.items() if name not in ("model_type", "architectures")}
+    return Config(own, where=cfg.where, path=cfg.path)
+
+
+def with_class_defaults(data: Mapping[str, object], model_type: str) -> dict[str, object]:
+    """``data`` and what the configuration class of ``model_type`` has for keys that are not there, under its own names."""
+    defaults, aliases = _class_defaults(model_type)
+    renamed = {field: data[alias] for alias, field in aliases.items() if alias in data and field not in data}
+    return {**defaults, **renamed, **data}
+
+
+@cache
+def _class_defaults(model_type: str) -> tuple[dict[str, object], dict[str, str]]:
+    """Defaults and aliases from the table; Source: transformers 5.24 models/*/configuration_*.py."""
+    wanted = f"{model_type}\t"
+    with DEFAULTS.open(encoding="utf-8") as file:
+        line = next((line for line in file if line.startswith(wanted)), None)
+    if line is None:
+        return {}, {}
+    _, defaults, aliases = line.split("\t")
+    return json.loads(defaults), json.loads(aliases)
+
+
+def _stored_dtype(inner: Config) -> str:
+    """The element type that the inner config names, or nothing."""
+    for key in ("dtype", "torch_dtype"):
+        if inner.has(key) and inner.text(key) != "auto":
+            return dtype(inner.text(key), where=f"{inner.where}: {inner.path}{key}").name
+    return ""

@@ -1,0 +1,51 @@
+"""LLaVA and its kin: any vision tower, a two-layer projector, any language model.
+
+Source: transformers 5.24 models/{llava,llava_next,llava_next_video,llava_onevision,vipllava,video_llava};
+Liu et al. 2023, arXiv:2310.03744 §3.2 (projector).
+"""
+
+from kvplan.core.model import ModelSpec
+from kvplan.specs.blocks import Groups, norm
+from kvplan.specs.config import Config
+from kvplan.specs.multimodal import any_tower, joined, mlp_projector, tied_to_text
+from kvplan.specs.nested import language_model
+from kvplan.specs.tower import parameter, part
+
+_TOWERS = {"llava_onevision": "siglip_vision_model"}
+_TEXTS = {"llava_onevision": "qwen2"}
+_NEWLINE = ("llava_next", "llava_next_video", "llava_onevision")
+_TIED_AS_TEXT = ("llava", "llava_next_video", "llava_onevision")
+MODEL_TYPES = ("llava", "llava_next", "llava_next_video", "llava_onevision", "vipllava", "video_llava")
+
+
+def build(cfg: Config) -> ModelSpec:
+    """``vision_feature_layer`` may list several layers, whose features are concatenated."""
+    kind = cfg.text("model_type")
+    tied = tied_to_text(cfg, default=False) if kind in _TIED_AS_TEXT else cfg.flag("tie_word_embeddings", default=False)
+    text = language_model(cfg, default_type=_TEXTS.get(kind, "llama"), tied=tied)
+    tower = any_tower(cfg, default=_TOWERS.get(kind, "clip_vision_model"))
+    width = tower.width * n_feature_layers(cfg, default=5 if kind == "vipllava" else 1)
+    return joined(text, *_towers(kind, tower.groups), *_projector(cfg, kind, width, text.hidden_size))
+
+
+def n_feature_layers(cfg: Config, *, default: int) -> int:
+    """How many layers of the tower feed the projector."""
+    key = next((key for key in ("vision_feature_layer", "vision_feature_layers") if isinstance(cfg.data.get(key), list)), None)
+    if key:
+        return len(cfg.integers(key, least=-(2**10)))
+    return 1 if cfg.has("vision_feature_layer") or cfg.has("vision_feature_layers") else default
+
+
+def _towers(kind: str, groups: Groups) -> tuple[Groups, ...]:
+    """Video-LLaVA has a tower of the same shape for images and for videos."""
+    names = ("image_tower", "video_tower") if kind == "video_llava" else ("vision_tower",)
+    return tuple(part(name, groups, "vision") for name in names)
+
+
+def _projector(cfg: Config, kind: str, width: int, hidden: int) -> tuple[Groups, ...]:
+    """Two linear layers; ViP-LLaVA norms their input, the high-resolution models learn a line break."""
+    bias = kind == "vipllava" or cfg.flag("multimodal_projector_bias", default=True)
+    before = norm("projector_layernorm", width, bias=True) if kind == "vipllava" else ()
+    groups = part("multi_modal_projector", (*before, *mlp_projector(width, hidden, hidden, bias=bias)), "projector")
+    newline = (parameter("image_newline", hidden)._replace(role="projector"),) if kind in _NEWLINE else ()
+    return groups, newline
