@@ -6,10 +6,13 @@ from kvplan.core.units import GIB
 
 
 class Gpu(NamedTuple):
-    """One accelerator.
+    """One accelerator, as software sees it: of a board with two dies that show up apart, one.
 
     ``driver_bytes`` is the total that the driver prints (nvidia-smi), ``cuda_bytes`` the smaller one that CUDA gives
-    to a process; ``compute_capability`` is (major, minor) where NVIDIA defines one. Unknown figures are None.
+    to a process; where nobody read that one off a machine ``cuda_total_known`` is False. ``compute_capability`` is
+    (major, minor) where NVIDIA defines one, ``gfx`` AMD's name of the instruction set. Rates are dense, bandwidth and
+    FLOPS in decimal units; None where unknown. ``unified`` memory is shared with the host. ``verified`` names the
+    fields of the catalogue that have a source beside memory.
     """
 
     id: str
@@ -21,6 +24,15 @@ class Gpu(NamedTuple):
     compute_capability: tuple[int, int] | None = None
     bandwidth_gb_s: float | None = None
     bf16_tflops: float | None = None
+    fp16_tflops: float | None = None
+    fp8_tflops: float | None = None
+    int8_tops: float | None = None
+    fp4_tflops: float | None = None
+    gfx: str | None = None
+    kind: str = ""
+    unified: bool = False
+    verified: frozenset[str] = frozenset()
+    source: str = ""
 
 
 class Place(NamedTuple):
@@ -37,13 +49,17 @@ class Place(NamedTuple):
 
 
 class Node(NamedTuple):
-    """The machine: its accelerators in order, and host memory where it is known."""
+    """The machine: its accelerators in order, and host memory where it is known.
+
+    ``notes`` say what was chosen where a name could mean several cards.
+    """
 
     id: str | None
     source: str | None
     gpus: tuple[Gpu, ...]
     used_before_bytes: tuple[int, ...] = ()
     ram_bytes: int | None = None
+    notes: tuple[str, ...] = ()
 
     def places(self) -> tuple[Place, ...]:
         """The places of this node; a node without a known accelerator has one ``gpu0`` of unknown size."""
