@@ -1,10 +1,10 @@
 """gpus.tsv as rows of text; a look-up touches one row, not all of them."""
 
+import os
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-_TSV = Path(__file__).with_name("gpus.tsv")
+_TSV = os.path.join(os.path.dirname(__file__), "gpus.tsv")
 
 
 class Names(NamedTuple):
@@ -26,7 +26,8 @@ class Names(NamedTuple):
 
 @cache
 def _lines() -> tuple[str, dict[str, str]]:
-    header, *lines = _TSV.read_text(encoding="utf-8").splitlines()
+    with open(_TSV, encoding="utf-8") as file:
+        header, *lines = file.read().splitlines()
     return header, {line.split("\t", 1)[0]: line for line in lines}
 
 
