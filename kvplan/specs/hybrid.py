@@ -8,7 +8,7 @@ from kvplan.core.model import Ffn, Layer
 from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
 
-_OLD_NAMES = {"mamba": "linear_attention", "attention": "full_attention"}
+OLD_NAMES = {"mamba": "linear_attention", "attention": "full_attention"}
 
 
 class Mixing(NamedTuple):
@@ -38,7 +38,7 @@ def read_kinds(cfg: Config, known: Sequence[str], default: Sequence[str]) -> tup
     Raises ConfigError for a kind that is not ``known`` and where their number is not that of the layers.
     """
     key = next((key for key in ("layer_types", "layers_block_type") if cfg.has(key)), "layer_types")
-    kinds = [_OLD_NAMES.get(kind, kind) for kind in cfg.texts(key, default=default)]
+    kinds = [OLD_NAMES.get(kind, kind) for kind in cfg.texts(key, default=default)]
     strange = next((kind for kind in kinds if kind not in known), None)
     if strange:
         raise cfg.error(key, f"unknown kind of layer '{strange}'", hint=f"known: {', '.join(known)}")
