@@ -1,0 +1,141 @@
+"""Qwen3-Next and Qwen3.5: three layers of gated delta networks, then one of gated attention, and so on.
+
+The query projection is twice as wide: its second half gates the attention's output.
+Source: transformers 5.24 models/qwen3_next, models/qwen3_5, models/qwen3_5_moe; Yang et al. 2024, arXiv:2412.06464.
+"""
+
+from kvplan.core.mixers import GatedDeltaNet
+from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.specs.attention import Heads, attention, full, read_heads
+from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.sparse import by_step, experts_per_token
+from kvplan.specs.state_space import gated_delta, state_dtype
+
+MODEL_TYPES = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
+
+_BOTH: dict[str, object] = {"head_dim": 256, "max_position_embeddings": 32768, "num_attention_heads": 16}
+_DEFAULTS: dict[str, dict[str, object]] = {
+    "qwen3_next": {
+        **_BOTH,
+        "vocab_size": 151936,
+        "hidden_size": 2048,
+        "intermediate_size": 5632,
+        "num_hidden_layers": 48,
+        "num_key_value_heads": 2,
+        "num_experts": 512,
+        "num_experts_per_tok": 10,
+        "mtp_num_hidden_layers": 1,  # the published checkpoints hold one and their configs don't say so
+    },
+    "qwen3_5_text": {
+        **_BOTH,
+        "vocab_size": 248320,
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_hidden_layers": 32,
+        "num_key_value_heads": 4,
+    },
+    "qwen3_5_moe_text": {
+        **_BOTH,
+        "vocab_size": 248320,
+        "hidden_size": 2048,
+        "num_hidden_layers": 40,
+        "num_key_value_heads": 2,
+        "num_experts": 256,
+        "num_experts_per_tok": 8,
+    },
+}
+_KINDS = ("linear_attention", "full_attention")
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Every ``full_attention_interval``-th layer attends, unless ``layer_types`` says otherwise."""
+    model_type = cfg.text("model_type")
+    cfg = cfg.with_defaults(_DEFAULTS[model_type])
+    hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
+    heads, net = read_heads(cfg, hidden), _read_delta(cfg)
+    ways = {
+        "full_attention": Mixing((full(heads),), _gated_attention(cfg, hidden, heads)),
+        "linear_attention": Mixing((net,), _delta_weights(hidden, net, fused=model_type == "qwen3_next")),
+    }
+    every = cfg.integer("full_attention_interval", default=4)
+    kinds = read_kinds(cfg, _KINDS, [_KINDS[(i + 1) % every == 0] for i in range(n_layers)])
+    feeds = _feeds(cfg, hidden)
+    norms = (*norm("input_layernorm", hidden), *norm("post_attention_layernorm", hidden))
+    layers = mixed_layers([ways[kind] for kind in kinds], feeds, norms)
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25), qk_norm=True)
+    (drafting,) = mixed_layers([ways["full_attention"]], feeds[-1:], norms)
+    return assemble(cfg, layers, Style(), form)._replace(mtp=_next_token(cfg, hidden, drafting))
+
+
+def _read_delta(cfg: Config) -> GatedDeltaNet:
+    n_k, n_v = cfg.integer("linear_num_key_heads", default=16), cfg.integer("linear_num_value_heads", default=32)
+    if n_v % n_k:
+        raise cfg.error("linear_num_value_heads", f"expected a multiple of linear_num_key_heads = {n_k}, found {n_v}")
+    k_dim, v_dim = cfg.integer("linear_key_head_dim", default=128), cfg.integer("linear_value_head_dim", default=128)
+    return GatedDeltaNet(n_k, n_v, k_dim, v_dim, cfg.integer("linear_conv_kernel_dim", default=4), state_dtype(cfg))
+
+
+def _delta_weights(hidden: int, net: GatedDeltaNet, *, fused: bool) -> Groups:
+    """``fused``: two input projections instead of four."""
+    value = net.n_v_heads * net.v_head_dim
+    qkv = net.conv_dim
+    if fused:
+        return gated_delta("linear_attn", hidden, net, {"in_proj_qkvz": qkv + value, "in_proj_ba": 2 * net.n_v_heads})
+    parts = {"in_proj_qkv": qkv, "in_proj_z": value, "in_proj_b": net.n_v_heads, "in_proj_a": net.n_v_heads}
+    return gated_delta("linear_attn", hidden, net, parts)
+
+
+def _gated_attention(cfg: Config, hidden: int, heads: Heads) -> Groups:
+    bias = cfg.flag("attention_bias", default=False)
+    groups = attention(hidden, heads, qkv_bias=bias, o_bias=bias, qk_norm="head")
+    return tuple(group._replace(rows=2 * group.rows) if group.name.startswith("self_attn.q_proj") else group for group in groups)
+
+
+def _feeds(cfg: Config, hidden: int) -> list[FeedForward]:
+    """Qwen3.5 is dense or has mixtures in all layers; Qwen3-Next keeps some layers dense, by step or by list."""
+    n_layers, model_type = cfg.n_layers(), cfg.text("model_type")
+    n_experts = 0 if model_type == "qwen3_5_text" else cfg.integer("num_experts", least=0)
+    if not n_experts:
+        return [_dense(cfg, hidden)] * n_layers
+    mixture = _mixture(cfg, hidden, n_experts)
+    if model_type == "qwen3_5_moe_text":
+        return [mixture] * n_layers
+    dense = _dense(cfg, hidden)
+    feeds = {dense.ffn: dense, mixture.ffn: mixture}
+    return [feeds[ffn] for ffn in by_step(cfg, dense.ffn, mixture.ffn)]
+
+
+def _dense(cfg: Config, hidden: int) -> FeedForward:
+    ffn = DenseFfn(cfg.integer("intermediate_size"))
+    return FeedForward(ffn, gated_mlp(hidden, ffn.intermediate))
+
+
+def _mixture(cfg: Config, hidden: int, n_experts: int) -> FeedForward:
+    """Routed experts and one gated shared expert."""
+    ffn = MoeFfn(
+        n_experts,
+        experts_per_token(cfg, "num_experts_per_tok", of=n_experts, default=8),
+        cfg.integer("moe_intermediate_size", default=512),
+        cfg.integer("shared_expert_intermediate_size", default=512),
+    )
+    return FeedForward(ffn, moe(hidden, ffn, MoeStyle(shared="shared_expert", shared_gate=True)))
+
+
+def _next_token(cfg: Config, hidden: int, layer: Layer) -> tuple[LayerRun, ...]:
+    """Next-token-prediction layers: attention ones behind one projection and two norms, with a last norm.
+
+    Source: vLLM 0.33 models/qwen3_next_mtp.py, models/qwen3_5_mtp.py.
+    """
+    n_layers = cfg.integer("num_nextn_predict_layers", "mtp_num_hidden_layers", default=0, least=0, most=64)
+    if not n_layers:
+        return ()
+    joining = (
+        *linear("fc", hidden, 2 * hidden, role="other"),
+        *(group for name in ("pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm") for group in norm(name, hidden)),
+    )
+    first = LayerRun(1, layer._replace(weights=(*joining, *layer.weights)))
+    return (first,) if n_layers == 1 else (first, LayerRun(n_layers - 1, layer))
