@@ -100,29 +100,23 @@ def _feeds(cfg: Config, hidden: int) -> list[FeedForward]:
     n_layers, model_type = cfg.n_layers(), cfg.text("model_type")
     n_experts = 0 if model_type == "qwen3_5_text" else cfg.integer("num_experts", least=0)
     if not n_experts:
-        return [_dense(cfg, hidden)] * n_layers
-    mixture = _mixture(cfg, hidden, n_experts)
-    if model_type == "qwen3_5_moe_text":
-        return [mixture] * n_layers
-    dense = _dense(cfg, hidden)
-    feeds = {dense.ffn: dense, mixture.ffn: mixture}
-    return [feeds[ffn] for ffn in by_step(cfg, dense.ffn, mixture.ffn)]
-
-
-def _dense(cfg: Config, hidden: int) -> FeedForward:
-    ffn = DenseFfn(cfg.integer("intermediate_size"))
-    return FeedForward(ffn, gated_mlp(hidden, ffn.intermediate))
-
-
-def _mixture(cfg: Config, hidden: int, n_experts: int) -> FeedForward:
-    """Routed experts and one gated shared expert."""
-    ffn = MoeFfn(
+        return [_dense(hidden, DenseFfn(cfg.integer("intermediate_size")))] * n_layers
+    sparse = MoeFfn(
         n_experts,
         experts_per_token(cfg, "num_experts_per_tok", of=n_experts, default=8),
         cfg.integer("moe_intermediate_size", default=512),
         cfg.integer("shared_expert_intermediate_size", default=512),
     )
-    return FeedForward(ffn, moe(hidden, ffn, MoeStyle(shared="shared_expert", shared_gate=True)))
+    mixture = FeedForward(sparse, moe(hidden, sparse, MoeStyle(shared="shared_expert", shared_gate=True)))
+    if model_type == "qwen3_5_moe_text":
+        return [mixture] * n_layers
+    dense = DenseFfn(cfg.integer("intermediate_size"))
+    feeds = {dense: _dense(hidden, dense), sparse: mixture}
+    return [feeds[ffn] for ffn in by_step(cfg, dense, sparse)]
+
+
+def _dense(hidden: int, ffn: DenseFfn) -> FeedForward:
+    return FeedForward(ffn, gated_mlp(hidden, ffn.intermediate))
 
 
 def _next_token(cfg: Config, hidden: int, layer: Layer) -> tuple[LayerRun, ...]:
