@@ -1,0 +1,70 @@
+"""ERNIE 4.5's mixtures: float32 routers with a learned correction; the vision-language one has two sets of experts.
+
+Source: transformers 5.24 models/ernie4_5_moe, models/ernie4_5_vl_moe; ERNIE 4.5 report (2025) §2.
+"""
+
+from collections.abc import Mapping
+
+from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, completed, rotary_width
+from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
+
+MODEL_TYPES = ("ernie4_5_moe", "ernie4_5_vl_moe_text")
+
+_DEFAULTS: Mapping[str, object] = {
+    "num_key_value_heads": 4,
+    "moe_num_experts": 64,
+    "moe_k": 6,
+    "moe_num_shared_experts": 2,
+    "moe_layer_start_index": 1,
+    "moe_layer_end_index": -1,
+    "moe_layer_interval": 1,
+    "tie_word_embeddings": True,
+    "max_position_embeddings": 131072,
+}
+_WIDTHS = (1536, 512)
+_ALIASES = {"num_experts": "moe_num_experts", "num_local_experts": "moe_num_experts", "num_experts_per_tok": "moe_k"}
+
+
+def build(cfg: Config) -> ModelSpec:
+    """``use_bias`` puts a bias on every projection but the experts', the output projection's included."""
+    vision = cfg.text("model_type", default="ernie4_5_moe") == "ernie4_5_vl_moe_text"
+    cfg = completed(cfg.renamed(_ALIASES), _DEFAULTS)
+    key = "moe_intermediate_size"
+    widths = cfg.integers(key, default=_WIDTHS, least=1) if vision else (cfg.integer(key, default=_WIDTHS[0]),)
+    bias = cfg.flag("use_bias", default=False)
+    style = Style(qkv_bias=bias, o_bias=bias, head_bias=bias and not vision)
+    mixture = MoeStyle(router_dtype="float32", correction="parameter", correction_dtype="float32", mlp_bias=bias)
+    form = ActivationForm(rotary_dim=rotary_width(cfg), router_float32=True)
+    spec = sparse_decoder(cfg, style, _ffns(cfg, widths[0], vision=vision), mixture, form)
+    return spec if not vision else _with_vision_experts(spec, cfg, widths, mixture)
+
+
+def _ffns(cfg: Config, width: int, *, vision: bool) -> tuple[Ffn, ...]:
+    n_layers, n_experts = cfg.n_layers(), cfg.integer("moe_num_experts")
+    n_active = experts_per_token(cfg, "moe_k", of=n_experts)
+    mixture = MoeFfn(n_experts, n_active, width, width * cfg.integer("moe_num_shared_experts", least=0))
+    dense = DenseFfn(cfg.integer("intermediate_size"))
+    if vision:
+        return by_kind(cfg, dense, mixture, ("dense", *("sparse",) * (n_layers - 1)))
+    first, last = cfg.integer("moe_layer_start_index", least=0), cfg.integer("moe_layer_end_index", least=-1)
+    last, step = n_layers - 1 if last == -1 else last, cfg.integer("moe_layer_interval")
+    return tuple(mixture if (i + 1) % step == 0 and first <= i <= last else dense for i in range(n_layers))
+
+
+def _with_vision_experts(spec: ModelSpec, cfg: Config, widths: tuple[int, ...], mixture: MoeStyle) -> ModelSpec:
+    """``spec`` with the experts that image tokens visit beside those for text; any token is taken to visit both sets."""
+    if len(widths) != 2:
+        raise cfg.error("moe_intermediate_size", f"expected the widths of text and vision experts, found {len(widths)} numbers")
+    runs = (LayerRun(run.n_layers, _two_sided(run.layer, spec.hidden_size, widths[1], mixture)) for run in spec.runs)
+    return spec._replace(runs=tuple(runs))
+
+
+def _two_sided(layer: Layer, hidden: int, width: int, mixture: MoeStyle) -> Layer:
+    (ffn,) = layer.ffns
+    if ffn.kind == "dense":
+        return layer
+    vision = moe(hidden, ffn._replace(intermediate=width, shared_intermediate=0), mixture._replace(name="mlp.vision_moe"))
+    return layer._replace(weights=(*layer.weights, *vision))

@@ -1,0 +1,54 @@
+"""Llama 4's text model: three of four layers see their own chunk of 8192 tokens, the fourth everything and no positions.
+
+Source: transformers 5.24 models/llama4 (Llama4TextConfig, Llama4ForCausalLM); Meta 2025, Llama 4 model card.
+"""
+
+from collections.abc import Mapping
+
+from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, completed, rotary_width
+from kvplan.specs.experts import MoeStyle
+from kvplan.specs.sparse import experts_per_token, sparse_decoder
+
+MODEL_TYPES = ("llama4_text",)
+
+_DEFAULTS: Mapping[str, object] = {
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "intermediate_size_mlp": 16384,
+    "num_local_experts": 16,
+    "num_experts_per_tok": 1,
+    "interleave_moe_layer_step": 1,
+    "no_rope_layer_interval": 4,
+    "attention_chunk_size": 8192,
+    "max_position_embeddings": 131072,
+}
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Experts and the shared one are ``intermediate_size`` wide, dense layers ``intermediate_size_mlp``."""
+    cfg = completed(cfg, _DEFAULTS)
+    n_layers, width, n_experts = cfg.n_layers(), cfg.integer("intermediate_size"), cfg.integer("num_local_experts")
+    moe = MoeFfn(n_experts, experts_per_token(cfg, "num_experts_per_tok", of=n_experts), width, width)
+    dense = DenseFfn(cfg.integer("intermediate_size_mlp"))
+    sparse = _moe_layers(cfg, n_layers)
+    bias = cfg.flag("attention_bias", default=False)
+    style = Style(qkv_bias=bias, o_bias=bias, window=cfg.optional_integer("attention_chunk_size"), kinds=_kinds(cfg, n_layers))
+    mixture = MoeStyle(name="feed_forward", router="router", shared="shared_expert")
+    ffns = tuple(moe if i in sparse else dense for i in range(n_layers))
+    return sparse_decoder(cfg, style, ffns, mixture, ActivationForm(rotary_dim=rotary_width(cfg)))
+
+
+def _moe_layers(cfg: Config, n_layers: int) -> frozenset[int]:
+    """The layers that are mixtures: ``moe_layers``, else every ``interleave_moe_layer_step``-th."""
+    step = cfg.integer("interleave_moe_layer_step")
+    return frozenset(cfg.integers("moe_layers", default=range(step - 1, n_layers, step)))
+
+
+def _kinds(cfg: Config, n_layers: int) -> tuple[str, ...]:
+    """Layers with rotary positions are chunked, those without see everything; without a chunk size all do."""
+    every = cfg.integer("no_rope_layer_interval")
+    rotary = cfg.integers("no_rope_layers", default=()) or tuple(int((i + 1) % every != 0) for i in range(n_layers))
+    chunked = cfg.optional_integer("attention_chunk_size") is not None
+    return tuple("chunked_attention" if on and chunked else "full_attention" for on in cfg.per_layer("no_rope_layers", n_layers, rotary))
