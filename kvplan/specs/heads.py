@@ -9,7 +9,7 @@ from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
 
-_OWN_BASES = ("LMHeadModel", "DoubleHeadsModel", "EncoderDecoderModel", "ChatModel")
+_OWN_BASES = ("LMHeadModel", "DoubleHeadsModel", "EncoderDecoderModel", "ChatModel", "MTModel")
 """Ends of class names that are no bare decoder although they end in ``Model``."""
 
 
