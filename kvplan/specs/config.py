@@ -106,6 +106,18 @@ class Config:
         """This mapping with what it leaves out from ``defaults``; null is an answer and stays."""
         return Config({**defaults, **self.data}, where=self.where, path=self.path)
 
+    def renamed(self, names: Mapping[str, str]) -> "Config":
+        """This mapping with its own names of keys (``names``: own to common) made common ones.
+
+        Raises ConfigError where both are there and disagree.
+        """
+        common = {names[key]: value for key, value in self.data.items() if key in names and value is not None}
+        for key, value in common.items():
+            if self.has(key) and self.data[key] != value:
+                own = next(k for k, v in names.items() if v == key and self.has(k))
+                raise self.error(own, f"expected {shown(self.data[key])}, as {key} says, found {shown(value)}")
+        return Config({**self.data, **common}, where=self.where, path=self.path)
+
     def n_layers(self, *keys: str) -> int:
         """The number of layers, within what a model can have."""
         return self.integer(*(keys or ("num_hidden_layers",)), most=MAX_LAYERS)

@@ -42,6 +42,8 @@ def decoder(cfg: Config, style: Style, form: ActivationForm, *, extra: Groups = 
     ``style.kinds`` is the family's own pattern of layers, repeated; ``layer_types`` of the config takes precedence.
     Raises ConfigError with the key path for missing or contradictory keys.
     """
+    if cfg.has("per_layer_config"):
+        raise cfg.error("per_layer_config", "layers that differ from each other are not supported in this architecture")
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
     heads = read_heads(cfg, hidden, head_dim=style.head_dim, n_kv_heads=style.n_kv_heads)
     kinds = layer_kinds(cfg, n_layers, tuple(style.kinds[i % len(style.kinds)] for i in range(n_layers)))
@@ -112,6 +114,11 @@ def rotary_dim(cfg: Config, head_dim: int, *, default: float = 1.0) -> int:
             if source.has(key):
                 return int(head_dim * source.number(key))
     return int(head_dim * default)
+
+
+def rotary_width(cfg: Config, *, default: float = 1.0) -> int:
+    """Width of the rotary tables of a config whose heads are as ``read_heads`` finds them."""
+    return rotary_dim(cfg, read_heads(cfg, cfg.integer("hidden_size")).head_dim, default=default)
 
 
 def only_mixer(layer: Layer) -> Mixer:
