@@ -1,0 +1,49 @@
+"""ChatGLM: the first with LayerNorm and GELU, 2 and 3 and GLM-4-9B with RMS norm, SwiGLU and few KV heads.
+
+Source: modeling_chatglm.py and configuration_chatglm.py of zai-org/chatglm-6b, chatglm3-6b and glm-4-9b-chat.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, decoder, rotary_width
+
+MODEL_TYPES = ("chatglm",)
+HEAD_IN_BASE = True
+"""The class without ``For...`` in its name holds the output projection too."""
+
+_FIRST = {"num_layers": "num_hidden_layers", "inner_hidden_size": "intermediate_size"}
+_LATER = {
+    **{"num_layers": "num_hidden_layers", "ffn_hidden_size": "intermediate_size", "padded_vocab_size": "vocab_size"},
+    **{"kv_channels": "head_dim"},
+}
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Raises ConfigError for a prompt encoder or a vision tower, which no plain ChatGLM has."""
+    for key in ("pre_seq_len", "vision_config"):
+        if cfg.has(key):
+            raise cfg.error(key, "is not supported in a ChatGLM", hint="point at the plain language model")
+    return _first(cfg.renamed(_FIRST)) if cfg.has("inner_hidden_size") else _later(cfg.renamed(_LATER))
+
+
+def _first(cfg: Config) -> ModelSpec:
+    """ChatGLM-6B: biases everywhere, embeddings tied to the output."""
+    style = Style(qkv_bias=True, o_bias=True, mlp_bias=True, gated=False, norm_bias=True, tied=True)
+    form = ActivationForm(mlp_intermediate=2, rotary_dim=rotary_width(cfg, default=0.5), rms_norm=False, fused_qkv=True)
+    return decoder(cfg, style, form)
+
+
+def _later(cfg: Config) -> ModelSpec:
+    """Since ChatGLM2: switches for biases and norms, and ``multi_query_group_num`` KV heads."""
+    if cfg.flag("multi_query_attention", default=False):
+        cfg = cfg.renamed({"multi_query_group_num": "num_key_value_heads"})
+    bias = cfg.flag("add_bias_linear", default=False)
+    rms_norm = cfg.flag("rmsnorm", default=True)
+    style = Style(
+        qkv_bias=bias or cfg.flag("add_qkv_bias", default=False),
+        o_bias=bias,
+        mlp_bias=bias,
+        norm_bias=not rms_norm,
+        final_norm=cfg.flag("post_layer_norm", default=True),
+    )
+    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg, default=0.5), rms_norm=rms_norm, fused_qkv=True))

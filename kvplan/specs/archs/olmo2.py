@@ -1,0 +1,31 @@
+"""OLMo 2 and OLMo 3: norms after each block and on the whole q and k; OLMo 3 slides in three layers of four.
+
+Source: transformers 5.24 models/{olmo2,olmo3}; OLMo 2 report, arXiv:2501.00656 §3.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+
+MODEL_TYPES = ("olmo2", "olmo3")
+
+_SIZES: dict[str, object] = {
+    **{"vocab_size": 50304, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32},
+    **{"max_position_embeddings": 2048},
+}
+_CLASS = {"olmo2": _SIZES, "olmo3": {**_SIZES, "sliding_window": 4096}}
+
+
+def build(cfg: Config) -> ModelSpec:
+    """Biases on the attention where the config asks for them."""
+    is_olmo3 = cfg.text("model_type") == "olmo3"
+    cfg = completed(cfg, _CLASS[cfg.text("model_type")])
+    bias = cfg.flag("attention_bias", default=False)
+    norms = ("post_attention_layernorm", "post_feedforward_layernorm")
+    style = Style(qkv_bias=bias, o_bias=bias, qk_norm="full", layer_norms=norms)
+    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True)
+    if is_olmo3:
+        kinds = (*3 * ("sliding_attention",), "full_attention")
+        style = style._replace(window=cfg.optional_integer("sliding_window"), kinds=kinds)
+        form = form._replace(rope_tables=2)
+    return decoder(cfg, style, form)
