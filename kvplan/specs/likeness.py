@@ -9,61 +9,20 @@ from kvplan.specs.config import Config, ConfigError
 from kvplan.specs.decoder import Style, decoder, rotary_dim
 
 _NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
-_FOREIGN = frozenset(
-    [
-        "expert",
-        "moe",
-        "lora_rank",
-        "ssm",
-        "mamba",
-        "conv",
-        "state_size",
-        "linear_",
-        "layers_block_type",
-        "layer_types",
-        "sliding",
-        "window",
-        "chunk",
-        "cross",
-        "vision",
-        "audio",
-        "encoder",
-        "decoder",
-        "num_nextn",
-        "block_configs",
-        "shared",
-        "index_",
-        "compress",
-        "time_mix",
-        "text_config",
-        "thinker",
-        "talker",
-        "language",
-        "altup",
-        "laurel",
-        "per_layer",
-        "pattern",
-        "latent",
-        "hybrid",
-        "rwkv",
-        "n_head",
-        "d_model",
-    ]
+# fmt: off
+# parts of keys that speak of what LLaMA does not have
+_FOREIGN = (
+    "expert", "moe", "lora_rank", "ssm", "mamba", "conv", "state_size", "linear_", "layers_block_type", "layer_types", "sliding",
+    "window", "chunk", "cross", "vision", "audio", "encoder", "decoder", "num_nextn", "block_configs", "shared", "index_", "compress",
+    "time_mix", "text_config", "thinker", "talker", "language", "altup", "laurel", "per_layer", "pattern", "latent", "hybrid", "rwkv",
 )
-_HARMLESS = frozenset(
-    [
-        "is_encoder_decoder",
-        "use_sliding_window",
-        "is_decoder",
-        "add_cross_attention",
-        "chunk_size_feed_forward",
-        "cross_attention_hidden_size",
-        "tie_encoder_decoder",
-        "no_repeat_ngram_size",
-        "encoder_no_repeat_ngram_size",
-        "decoder_start_token_id",
-    ]
+# keys that hold such a part and say nothing of the kind
+_HARMLESS = (
+    "is_encoder_decoder", "use_sliding_window", "is_decoder", "add_cross_attention", "chunk_size_feed_forward",
+    "cross_attention_hidden_size", "tie_encoder_decoder", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "decoder_start_token_id",
 )
+# fmt: on
 _GATED_ACTS = ("silu", "swish", "gelu_pytorch_tanh", "gelu", "gelu_new")
 
 

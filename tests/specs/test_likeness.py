@@ -1,0 +1,49 @@
+"""Unknown architectures: counted as LLaMA's blocks with a warning where their config resembles it, else refused."""
+
+import pytest
+
+from kvplan.specs.build import build
+from kvplan.specs.config import ConfigError
+
+LIKE = {
+    "model_type": "brandnew",
+    "architectures": ["BrandNewForCausalLM"],
+    "hidden_size": 64,
+    "intermediate_size": 176,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 320,
+    "hidden_act": "silu",
+    "torch_dtype": "bfloat16",
+}
+
+
+def test_a_resembling_config_is_counted_and_says_so() -> None:
+    spec = build(LIKE, where="config.json")
+    # 2 · (2 · 64 · 64 + 2 · 64 · 32 + 3 · 64 · 176 + 2 · 64) + 2 · 320 · 64 + 64
+    assert spec.n_params == 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 176 + 2 * 64) + 2 * 320 * 64 + 64
+    assert not spec.exact
+    assert [caveat.level for caveat in spec.caveats] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param({"num_experts": 8}, "keys that LLaMA doesn't have", id="experts"),
+        pytest.param({"kv_lora_rank": 512}, "kv_lora_rank", id="latent attention"),
+        pytest.param({"sliding_window": 128}, "sliding_window", id="a window"),
+        pytest.param({"intermediate_size": None}, "intermediate_size missing", id="nothing to count"),
+        pytest.param({"hidden_act": "relu2"}, "activation 'relu2'", id="an activation that is never gated"),
+    ],
+)
+def test_anything_else_is_refused(change: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match="unknown architecture 'brandnew'") as refusal:
+        build(LIKE | change, where="config.json")
+    assert words in refusal.value.message
+
+
+def test_a_misspelt_type_gets_near_matches() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        build(LIKE | {"model_type": "mistrall", "num_experts": 2}, where="config.json")
+    assert "mistral" in refusal.value.hint
