@@ -11,14 +11,15 @@ from kvplan.specs.decoder import Style, assemble
 
 MODEL_TYPES = ("xlstm",)
 
-_DEFAULTS: dict[str, object] = {"vocab_size": 50304, "num_heads": 8}
+_DEFAULTS: dict[str, object] = {"vocab_size": 50304, "hidden_size": 4096, "num_hidden_layers": 32, "num_heads": 8}
 
 
 def build(cfg: Config) -> ModelSpec:
     """Equal layers, embeddings never tied. Fused and single weights have the same elements."""
-    hidden = cfg.integer("hidden_size", "embedding_dim", default=4096)
-    n_layers = cfg.n_layers("num_hidden_layers", "num_blocks") if cfg.has("num_hidden_layers") or cfg.has("num_blocks") else 32
-    cfg = Config({**_DEFAULTS, **cfg.data, "hidden_size": hidden, "tie_word_embeddings": False}, where=cfg.where, path=cfg.path)
+    cfg = Config({**_DEFAULTS, **cfg.data, "tie_word_embeddings": False}, where=cfg.where, path=cfg.path)
+    hidden = cfg.integer("hidden_size")
+    if cfg.integer("embedding_dim", default=hidden) != hidden:
+        raise cfg.error("embedding_dim", f"expected hidden_size = {hidden}, found {cfg.integer('embedding_dim')}")
     n_heads = cfg.integer("num_heads")
     keys, values = int(cfg.number("qk_dim_factor", default=0.5) * hidden), int(cfg.number("v_dim_factor", default=1.0) * hidden)
     if keys % n_heads or values % n_heads:
@@ -35,7 +36,7 @@ def build(cfg: Config) -> ModelSpec:
         *gated_mlp(hidden, intermediate, name="ffn", bias=bias),
     )
     layer = Layer((mlstm,), (DenseFfn(intermediate),), weights)
-    return assemble(cfg, [layer] * n_layers, Style(), ActivationForm())
+    return assemble(cfg, [layer] * cfg.n_layers("num_blocks", "num_hidden_layers"), Style(), ActivationForm())
 
 
 def _mlstm(hidden: int, mlstm: LinearAttention, *, bias: bool) -> Groups:
