@@ -35,7 +35,7 @@ def claimant(package: str, attribute: str, key: str) -> ModuleType | None:
             if mentions not in file.read():
                 continue
         module = importlib.import_module(f"{package}.{name}")
-        if key in getattr(module, attribute):
+        if key in getattr(module, attribute, ()):  # a file may mention what another one claims
             return module
     return None
 

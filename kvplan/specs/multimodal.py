@@ -47,3 +47,11 @@ def tied_to_text(cfg: Config, *, default: bool) -> bool | None:
     For classes that take ``tie_word_embeddings`` from the text config unless they say true themselves.
     """
     return cfg.flag("tie_word_embeddings", default=default) or None
+
+
+def n_feature_layers(cfg: Config, *, default: int) -> int:
+    """How many layers of the tower feed the projector."""
+    key = next((key for key in ("vision_feature_layer", "vision_feature_layers") if isinstance(cfg.data.get(key), list)), None)
+    if key:
+        return len(cfg.integers(key, least=-(2**10)))
+    return 1 if cfg.has("vision_feature_layer") or cfg.has("vision_feature_layers") else default

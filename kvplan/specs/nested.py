@@ -58,6 +58,16 @@ def inner_or_flat(cfg: Config, key: str = "text_config") -> Config:
     return Config(own, where=cfg.where, path=cfg.path)
 
 
+def filled(inner: Config, model_type: str) -> Config:
+    """``inner`` with the defaults of the configuration class of ``model_type``."""
+    return Config({**with_class_defaults(inner.data, model_type), "model_type": model_type}, where=inner.where, path=inner.path)
+
+
+def amended(cfg: Config, **values: object) -> Config:
+    """``cfg`` with ``values`` in place of its own: what a class derives or fixes whatever its config says."""
+    return Config({**cfg.data, **values}, where=cfg.where, path=cfg.path)
+
+
 def with_class_defaults(data: Mapping[str, object], model_type: str) -> dict[str, object]:
     """``data`` and what the configuration class of ``model_type`` has for keys that are not there, under its own names."""
     defaults, aliases = _class_defaults(model_type)

@@ -7,7 +7,7 @@ Liu et al. 2023, arXiv:2310.03744 §3.2 (projector).
 from kvplan.core.model import ModelSpec
 from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector, tied_to_text
+from kvplan.specs.multimodal import any_tower, joined, mlp_projector, n_feature_layers, tied_to_text
 from kvplan.specs.nested import language_model
 from kvplan.specs.tower import parameter, part
 
@@ -26,14 +26,6 @@ def build(cfg: Config) -> ModelSpec:
     tower = any_tower(cfg, default=_TOWERS.get(kind, "clip_vision_model"))
     width = tower.width * n_feature_layers(cfg, default=5 if kind == "vipllava" else 1)
     return joined(text, *_towers(kind, tower.groups), *_projector(cfg, kind, width, text.hidden_size))
-
-
-def n_feature_layers(cfg: Config, *, default: int) -> int:
-    """How many layers of the tower feed the projector."""
-    key = next((key for key in ("vision_feature_layer", "vision_feature_layers") if isinstance(cfg.data.get(key), list)), None)
-    if key:
-        return len(cfg.integers(key, least=-(2**10)))
-    return 1 if cfg.has("vision_feature_layer") or cfg.has("vision_feature_layers") else default
 
 
 def _towers(kind: str, groups: Groups) -> tuple[Groups, ...]:

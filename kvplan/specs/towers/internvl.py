@@ -1,0 +1,36 @@
+"""InternVL's image encoder (InternViT): a class token, learned positions, learned scales on both halves of a block.
+
+Source: transformers 5.24 models/{internvl,qianfan_ocr}; Chen et al. 2023, arXiv:2312.14238 §3.2.
+"""
+
+from kvplan.specs.blocks import norm
+from kvplan.specs.config import Config
+from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
+
+MODEL_TYPES = ("internvl_vision", "qianfan_ocr_vision")
+
+
+def build(cfg: Config) -> Tower:
+    """InternViT-300M unless the config says otherwise; the 6B one has ``use_qk_norm`` and ``norm_type: rms_norm``."""
+    hidden = cfg.integer("hidden_size", default=1024)
+    kind = cfg.text("norm_type", default="layer_norm")
+    if kind not in ("layer_norm", "rms_norm"):
+        raise cfg.error("norm_type", f"expected layer_norm or rms_norm, found '{kind}'")
+    block = Block(
+        hidden,
+        cfg.integer("intermediate_size", default=4096),
+        qkv_bias=cfg.flag("attention_bias", default=cfg.text("model_type") == "qianfan_ocr_vision"),
+        norm_bias=kind == "layer_norm",
+        layer_scales=2,
+        qk_norm=hidden if cfg.flag("use_qk_norm", default=False) else 0,
+    )
+    learned = cfg.flag("use_absolute_position_embeddings", default=True)
+    groups = (
+        parameter("embeddings.cls_token", 1, hidden),
+        *((parameter("embeddings.mask_token", 1, hidden),) if cfg.flag("use_mask_token", default=False) else ()),
+        *conv("embeddings.patch_embeddings.projection", hidden, cfg.integer("num_channels", default=3), *sides(cfg, "patch_size", 14)),
+        *((parameter("embeddings.position_embeddings", n_patches(cfg, 448, 14) + 1, hidden),) if learned else ()),
+        *blocks(cfg.integer("num_hidden_layers", default=24), block, name="encoder.layer"),
+        *(() if cfg.flag("use_mean_pooling", default=True) else norm("layernorm", hidden, bias=True)),
+    )
+    return Tower(groups, hidden)
