@@ -54,6 +54,7 @@ def build(cfg: Config) -> ModelSpec:
     layer = cross_block(target, style, source_tokens=None if alone else source.max_ctx)
     form = ActivationForm(rms_norm=False, learned_positions=variant.rows is not None)
     if alone:
+        tied = tied and model_type != "bigbird_pegasus"  # whose class for the decoder alone ties nothing
         tables = (*embedding(target.vocab, target.hidden), *lm_head(target.vocab, target.hidden, tied=tied))
         spec = assembled(target, (layer,) * target.n_layers, (*tables, *_around(target, variant)), form)
         return spec._replace(caveats=(UNFED_CROSS_ATTENTION,))
