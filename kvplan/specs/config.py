@@ -102,6 +102,15 @@ class Config:
         value = self._read((key,), nothing, lambda value: value if isinstance(value, dict) else None, "a mapping")
         return Config(value, where=self.where, path=f"{self.path}{key}.")
 
+    def mappings(self, key: str) -> tuple["Config", ...]:
+        """The list of mappings at ``key``."""
+
+        def read(value: object) -> list[dict[str, object]] | None:
+            return value if isinstance(value, list) and all(isinstance(v, dict) for v in value) else None
+
+        items = self._read((key,), None, read, "a list of mappings")
+        return tuple(Config(item, where=self.where, path=f"{self.path}{key}[{i}].") for i, item in enumerate(items))
+
     def with_defaults(self, defaults: Mapping[str, object]) -> "Config":
         """This mapping with what it leaves out from ``defaults``; null is an answer and stays."""
         return Config({**defaults, **self.data}, where=self.where, path=self.path)

@@ -1,17 +1,17 @@
 """LLaMA and the families that share its blocks: RMS norm, rotary GQA, SwiGLU.
 
-EXAONE 3, InternLM 3 and IQuest-Coder are built of LLaMA's own classes in Transformers; XVERSE, Aquila, InternLM 1 and
-the first Yi bring code of their own with the same tensors.
+EXAONE 3, InternLM 3 and IQuest-Coder are built of LLaMA's own classes in Transformers; XVERSE, Aquila, InternLM 1, the
+first Yi, Solar Pro and Tele-FLM bring code of their own with the same tensors.
 
 Source: transformers 5.24 models/llama/modeling_llama.py, models/{exaone,internlm3,iquestcoder}/configuration_*.py;
-modeling_{xverse,aquila,internlm,yi}.py of their repositories; Touvron et al. 2023, arXiv:2302.13971 §2.2.
+modeling_{xverse,aquila,internlm,yi,solar,teleflm}.py of their repositories; Touvron et al. 2023, arXiv:2302.13971 §2.2.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
 
-MODEL_TYPES = ("llama", "exaone", "internlm", "internlm3", "iquestcoder", "xverse", "aquila", "Yi")
+MODEL_TYPES = ("llama", "exaone", "internlm", "internlm3", "iquestcoder", "xverse", "aquila", "Yi", "solar", "TeleFLM")
 
 _SIZES = {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32}
 _CLASS: dict[str, dict[str, object]] = {
