@@ -80,6 +80,12 @@ def gated_delta(name: str, hidden: int, net: GatedDeltaNet, projections: dict[st
     )
 
 
+def split_delta(hidden: int, net: GatedDeltaNet, *, name: str = "linear_attn") -> Groups:
+    """A gated delta network whose queries, keys and values, output gate, strength and decay are projected apart (Qwen3.5)."""
+    value, heads = net.n_v_heads * net.v_head_dim, net.n_v_heads
+    return gated_delta(name, hidden, net, {"in_proj_qkv": net.conv_dim, "in_proj_z": value, "in_proj_b": heads, "in_proj_a": heads})
+
+
 def short_conv(name: str, hidden: int, conv: ShortConv, *, bias: bool) -> Groups:
     """Weights of a gated short convolution over ``hidden`` channels (LFM2)."""
     return (
@@ -129,6 +135,15 @@ def read_mamba2(cfg: Config, inner: int) -> Mamba2:
         cfg.integer("mamba_d_conv", default=4),
         state_dtype(cfg),
     )
+
+
+def read_delta(cfg: Config) -> GatedDeltaNet:
+    """A gated delta network from the ``linear_*`` keys of Qwen3-Next. Raises ConfigError where value heads can't share key heads."""
+    n_k, n_v = cfg.integer("linear_num_key_heads", default=16), cfg.integer("linear_num_value_heads", default=32)
+    if n_v % n_k:
+        raise cfg.error("linear_num_value_heads", f"expected a multiple of linear_num_key_heads = {n_k}, found {n_v}")
+    k_dim, v_dim = cfg.integer("linear_key_head_dim", default=128), cfg.integer("linear_value_head_dim", default=128)
+    return GatedDeltaNet(n_k, n_v, k_dim, v_dim, cfg.integer("linear_conv_kernel_dim", default=4), state_dtype(cfg))
 
 
 def n_groups(cfg: Config, key: str, n_heads: int, *, default: int) -> int:

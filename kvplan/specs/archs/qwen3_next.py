@@ -13,7 +13,7 @@ from kvplan.specs.decoder import Style, assemble, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import by_step, experts_per_token
-from kvplan.specs.state_space import gated_delta, state_dtype
+from kvplan.specs.state_space import gated_delta, read_delta, split_delta
 
 MODEL_TYPES = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 
@@ -56,10 +56,10 @@ def build(cfg: Config) -> ModelSpec:
     model_type = cfg.text("model_type")
     cfg = cfg.with_defaults(_DEFAULTS[model_type])
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
-    heads, net = read_heads(cfg, hidden), _read_delta(cfg)
+    heads, net = read_heads(cfg, hidden), read_delta(cfg)
     ways = {
         "full_attention": Mixing((full(heads),), _gated_attention(cfg, hidden, heads)),
-        "linear_attention": Mixing((net,), _delta_weights(hidden, net, fused=model_type == "qwen3_next")),
+        "linear_attention": Mixing((net,), (_fused_delta if model_type == "qwen3_next" else split_delta)(hidden, net)),
     }
     every = cfg.integer("full_attention_interval", default=4)
     kinds = read_kinds(cfg, _KINDS, [_KINDS[(i + 1) % every == 0] for i in range(n_layers)])
@@ -71,21 +71,9 @@ def build(cfg: Config) -> ModelSpec:
     return assemble(cfg, layers, Style(), form)._replace(mtp=_next_token(cfg, hidden, drafting))
 
 
-def _read_delta(cfg: Config) -> GatedDeltaNet:
-    n_k, n_v = cfg.integer("linear_num_key_heads", default=16), cfg.integer("linear_num_value_heads", default=32)
-    if n_v % n_k:
-        raise cfg.error("linear_num_value_heads", f"expected a multiple of linear_num_key_heads = {n_k}, found {n_v}")
-    k_dim, v_dim = cfg.integer("linear_key_head_dim", default=128), cfg.integer("linear_value_head_dim", default=128)
-    return GatedDeltaNet(n_k, n_v, k_dim, v_dim, cfg.integer("linear_conv_kernel_dim", default=4), state_dtype(cfg))
-
-
-def _delta_weights(hidden: int, net: GatedDeltaNet, *, fused: bool) -> Groups:
-    """``fused``: two input projections instead of four."""
-    value = net.n_v_heads * net.v_head_dim
-    qkv = net.conv_dim
-    if fused:
-        return gated_delta("linear_attn", hidden, net, {"in_proj_qkvz": qkv + value, "in_proj_ba": 2 * net.n_v_heads})
-    parts = {"in_proj_qkv": qkv, "in_proj_z": value, "in_proj_b": net.n_v_heads, "in_proj_a": net.n_v_heads}
+def _fused_delta(hidden: int, net: GatedDeltaNet) -> Groups:
+    """Qwen3-Next's two input projections: queries, keys, values and output gate; strength and decay."""
+    parts = {"in_proj_qkvz": net.conv_dim + net.n_v_heads * net.v_head_dim, "in_proj_ba": 2 * net.n_v_heads}
     return gated_delta("linear_attn", hidden, net, parts)
 
 
