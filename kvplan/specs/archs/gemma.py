@@ -20,9 +20,9 @@ _CLASS: dict[str, dict[str, object]] = {
         **{"vocab_size": 256000, "hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28, "num_attention_heads": 16},
         **{"num_key_value_heads": 16, "head_dim": 256, "max_position_embeddings": 8192},
     },
-    "gemma2": {**_2B, "attn_logit_softcapping": 50.0},
+    "gemma2": _2B,
     "gemma3_text": {**_2B, "vocab_size": 262208, "max_position_embeddings": 131072, "sliding_window_pattern": 6},
-    "vaultgemma": {**_2B, "attn_logit_softcapping": 50.0},
+    "vaultgemma": _2B,
 }
 
 
@@ -32,7 +32,7 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS[model_type])
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, tied=True)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), eager_only=cfg.has("attn_logit_softcapping"))
+    form = ActivationForm(rotary_dim=rotary_width(cfg), eager_only=model_type in ("gemma2", "vaultgemma"))
     if model_type == "gemma":
         return decoder(cfg, style, form)
     n_sliding = cfg.integer("sliding_window_pattern") - 1 if model_type == "gemma3_text" else 1

@@ -39,7 +39,7 @@ def build(cfg: Config) -> ModelSpec:
         window = cfg.optional_integer("sliding_window")
         style = style._replace(window=window, kinds=("full_attention", *3 * ("sliding_attention",)))
         sinks = vector("self_attn.sinks", cfg.integer("num_attention_heads"), role="attention")
-        return decoder(cfg, style, form._replace(sinks=True), extra=sinks)
+        return decoder(cfg, style, form._replace(sinks=True, eager_only=True), extra=sinks)
     if model_type == "hyperclovax" and cfg.flag("use_post_norm", default=True):
         style = style._replace(layer_norms=(*_NORMS, "post_norm1", "post_norm2"))
     return decoder(cfg, style, form)
