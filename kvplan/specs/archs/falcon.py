@@ -9,11 +9,21 @@ from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import rotary_dim
 
-MODEL_TYPES = ("falcon",)
+MODEL_TYPES = ("falcon", "RefinedWeb", "RefinedWebModel")
+
+_FIRST_NAMES = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_head_kv": "num_kv_heads"}
+"""Keys of the repositories' first files, which call the new architecture RefinedWeb and the old one RefinedWebModel.
+
+Source: tiiuae/falcon-40b and falcon-7b, configuration_RW.py and modelling_RW.py.
+"""
 
 
 def build(cfg: Config) -> ModelSpec:
     """Norms a layer: one, or two with ``num_ln_in_parallel_attn`` 2 (the new architecture's default) or without ``parallel_attn``."""
+    model_type = cfg.text("model_type")
+    if model_type != "falcon":
+        assumed: dict[str, object] = {"new_decoder_architecture": model_type == "RefinedWeb", "parallel_attn": False}
+        cfg = cfg.renamed(_FIRST_NAMES).with_defaults(assumed)
     hidden = cfg.integer("n_embed") if cfg.has("n_embed") else cfg.integer("hidden_size")
     new = cfg.flag("new_decoder_architecture", default=False)
     shape = Shape(

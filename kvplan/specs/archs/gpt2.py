@@ -1,6 +1,6 @@
-"""GPT, GPT-2, GPT-Sw3 and GPT-BigCode (SantaCoder, StarCoder): learned positions, one fused projection, tied embeddings.
+"""GPT, GPT-2, GPT-Sw3, GPT-BigCode (SantaCoder, StarCoder) and Jais: learned positions, one fused projection, tied embeddings.
 
-Source: transformers 5.24 models/gpt2, models/openai, models/gpt_bigcode; Radford et al. 2019, "Language models are
+Source: transformers 5.24 models/gpt2, models/openai, models/gpt_bigcode; vllm models/jais.py; Radford et al. 2019, "Language models are
 unsupervised multitask learners" §2.3; multi-query: Shazeer 2019, arXiv:1911.02150.
 """
 
@@ -9,13 +9,16 @@ from kvplan.specs.blocks import norm
 from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config
 
-MODEL_TYPES = ("gpt2", "gpt-sw3", "gpt_bigcode", "openai-gpt")
+MODEL_TYPES = ("gpt2", "gpt-sw3", "gpt_bigcode", "openai-gpt", "jais")
 
 _N_POSITIONS = {"openai-gpt": 512}
 
 
 def build(cfg: Config) -> ModelSpec:
-    """GPT-BigCode shares one key and value head unless ``multi_query`` is off; the first GPT has no final norm."""
+    """GPT-BigCode shares one key and value head unless ``multi_query`` is off; the first GPT has no final norm.
+
+    Jais may gate its feed-forward (``swiglu``) and have ALiBi instead of positions.
+    """
     model_type = cfg.text("model_type")
     first_gpt = model_type == "openai-gpt"
     multi_query = model_type == "gpt_bigcode" and cfg.flag("multi_query", default=True)
@@ -33,9 +36,11 @@ def build(cfg: Config) -> ModelSpec:
         vocab=cfg.integer("vocab_size"),
         max_ctx=n_positions,
     )
-    style = LAYER_NORMED._replace(final_norm=not first_gpt, tied=cfg.flag("tie_word_embeddings", default=True))
+    gated = model_type == "jais" and cfg.text("activation_function", default="gelu") == "swiglu"
+    learned = model_type != "jais" or cfg.text("position_embedding_type", default="learned") != "alibi"
+    style = LAYER_NORMED._replace(final_norm=not first_gpt, gated=gated, tied=cfg.flag("tie_word_embeddings", default=True))
     cross = (*cross_attention(hidden, shape.heads, source=hidden, bias=True), *norm("cross_attn_norm", hidden, bias=True))
     layer = block(shape, style, extra=cross if crossed else ())
-    form = ActivationForm(rms_norm=False, learned_positions=True, fused_qkv=True)
-    spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=positions(n_positions, hidden))
+    form = ActivationForm(rms_norm=False, learned_positions=learned, fused_qkv=True)
+    spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=positions(n_positions, hidden) if learned else ())
     return spec._replace(caveats=(UNFED_CROSS_ATTENTION,)) if crossed else spec

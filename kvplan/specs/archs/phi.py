@@ -8,12 +8,23 @@ from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_dim
 
-MODEL_TYPES = ("phi", "persimmon")
+MODEL_TYPES = ("phi", "persimmon", "phi-msft", "mixformer-sequential")
+
+_FIRST_NAMES = {
+    "n_embd": "hidden_size",
+    "n_layer": "num_hidden_layers",
+    "n_head": "num_attention_heads",
+    "n_head_kv": "num_key_value_heads",
+    "n_inner": "intermediate_size",
+    "n_positions": "max_position_embeddings",
+}
+"""Keys of the repositories' first files (phi-msft, mixformer-sequential). Source: microsoft/phi-1_5, configuration_phi.py."""
 
 
 def build(cfg: Config) -> ModelSpec:
     """Phi runs attention and feed-forward side by side after one norm, and its output projection has a bias."""
-    is_phi = cfg.text("model_type") == "phi"
+    cfg, first = _first_named(cfg)
+    is_phi = cfg.text("model_type") != "persimmon"
     qk_norm = cfg.flag("qk_layernorm", default=not is_phi)
     style = Style(
         qkv_bias=True,
@@ -34,6 +45,16 @@ def build(cfg: Config) -> ModelSpec:
         qk_norm=qk_norm,
         parallel_block=is_phi,
         fused_qkv=not is_phi,
-        rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5),
+        rotary_dim=cfg.integer("rotary_dim", default=32) if first else rotary_dim(cfg, heads.head_dim, default=0.5),
     )
     return decoder(cfg, style, form)
+
+
+def _first_named(cfg: Config) -> tuple[Config, bool]:
+    """``cfg`` in the names of today, and whether it is one of the first files: their feed-forward is 4 · n_embd wide unless said."""
+    if cfg.text("model_type") in ("phi", "persimmon"):
+        return cfg, False
+    cfg = cfg.renamed(_FIRST_NAMES)
+    if not cfg.has("intermediate_size"):
+        cfg = Config({**cfg.data, "intermediate_size": 4 * cfg.integer("hidden_size")}, where=cfg.where, path=cfg.path)
+    return cfg, True

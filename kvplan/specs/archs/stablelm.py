@@ -8,22 +8,24 @@ from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_dim
 
-MODEL_TYPES = ("stablelm",)
+MODEL_TYPES = ("stablelm", "stablelm_epoch")
 
-_N_KV_HEADS = 32  # of the configuration class, whatever the number of heads
+_N_KV_HEADS = {"stablelm": 32, "stablelm_epoch": None}
+"""Of the configuration class, whatever the number of heads; the repositories' first files, stablelm_epoch, assume as many."""
 
 
 def build(cfg: Config) -> ModelSpec:
     """``qk_layernorm`` gives each head a scale of its own; with ``use_parallel_residual`` there is one norm a layer."""
+    n_kv_heads = _N_KV_HEADS[cfg.text("model_type")]
     parallel, qk_norm = cfg.flag("use_parallel_residual", default=False), cfg.flag("qk_layernorm", default=False)
     style = Style(
         qkv_bias=cfg.flag("use_qkv_bias", default=False),
         qk_norm="full" if qk_norm else None,
         layer_norms=("input_layernorm",) if parallel else ("input_layernorm", "post_attention_layernorm"),
         norm_bias=True,
-        n_kv_heads=_N_KV_HEADS,
+        n_kv_heads=n_kv_heads,
     )
-    heads = read_heads(cfg, cfg.integer("hidden_size"), n_kv_heads=_N_KV_HEADS)
+    heads = read_heads(cfg, cfg.integer("hidden_size"), n_kv_heads=n_kv_heads)
     form = ActivationForm(
         rms_norm=False,
         qk_norm=qk_norm,
