@@ -20,10 +20,7 @@ Source: tiiuae/falcon-40b and falcon-7b, configuration_RW.py and modelling_RW.py
 
 def build(cfg: Config) -> ModelSpec:
     """Norms a layer: one, or two with ``num_ln_in_parallel_attn`` 2 (the new architecture's default) or without ``parallel_attn``."""
-    model_type = cfg.text("model_type")
-    if model_type != "falcon":
-        assumed: dict[str, object] = {"new_decoder_architecture": model_type == "RefinedWeb", "parallel_attn": False}
-        cfg = cfg.renamed(_FIRST_NAMES).with_defaults(assumed)
+    cfg = _named_as_now(cfg)
     hidden = cfg.integer("n_embed") if cfg.has("n_embed") else cfg.integer("hidden_size")
     new = cfg.flag("new_decoder_architecture", default=False)
     shape = Shape(
@@ -50,6 +47,15 @@ def build(cfg: Config) -> ModelSpec:
         rotary_dim=None if cfg.flag("alibi", default=False) else rotary_dim(cfg, shape.heads.head_dim),
     )
     return classic(shape, style, form)
+
+
+def _named_as_now(cfg: Config) -> Config:
+    """``cfg``, or one of the first files in the names of today."""
+    model_type = cfg.text("model_type")
+    if model_type == "falcon":
+        return cfg
+    assumed: dict[str, object] = {"new_decoder_architecture": model_type == "RefinedWeb", "parallel_attn": False}
+    return cfg.renamed(_FIRST_NAMES).with_defaults(assumed)
 
 
 def _heads(cfg: Config, hidden: int, *, new: bool) -> Heads:

@@ -5,7 +5,7 @@ Source: transformers 5.24 models/modernbert_decoder (the window there is half of
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import layer_kinds, mixer
-from kvplan.specs.blocks import linear, norm, periodic
+from kvplan.specs.blocks import Groups, linear, norm, periodic
 from kvplan.specs.classic import Shape, block, classic, equal_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style
@@ -39,13 +39,15 @@ def build(cfg: Config) -> ModelSpec:
         block(shape, style if i else first, mixer=mixer(kind, shape.heads, cfg, window=window))
         for i, kind in enumerate(_kinds(cfg, n_layers))
     ]
-    extra = (
-        *norm("embed_norm", hidden, bias=norm_bias),
-        *linear("head.dense", hidden, hidden, role="lm_head", bias=cfg.flag("classifier_bias", default=False)),
-        *norm("head.norm", hidden, bias=norm_bias),
-    )
+    extra = (*norm("embed_norm", hidden, bias=norm_bias), *_head(cfg, hidden, norm_bias=norm_bias))
     form = ActivationForm(rms_norm=False, rotary_dim=shape.heads.head_dim, rope_tables=2)
     return classic(shape, style, form, layers=layers, extra=extra)
+
+
+def _head(cfg: Config, hidden: int, *, norm_bias: bool) -> Groups:
+    """The transformation before the output projection."""
+    dense = linear("head.dense", hidden, hidden, role="lm_head", bias=cfg.flag("classifier_bias", default=False))
+    return (*dense, *norm("head.norm", hidden, bias=norm_bias))
 
 
 def _kinds(cfg: Config, n_layers: int) -> tuple[str, ...]:
