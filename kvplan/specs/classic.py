@@ -17,7 +17,7 @@ LAYER_NORMED = Style(norm_bias=True, qkv_bias=True, o_bias=True, mlp_bias=True, 
 """Biases and shifts everywhere, an ungated feed-forward, tied embeddings: GPT-2's blocks."""
 
 UNFED_CROSS_ATTENTION = Caveat(
-    "KV004",
+    "KV010",
     "note",
     "the decoder can attend to an encoder's output: the weights for that are counted, the cache is not",
     "with an encoder, each of its positions adds its keys and values in every layer",

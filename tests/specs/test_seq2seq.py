@@ -75,7 +75,7 @@ def test_a_decoder_alone_reads_no_encoder() -> None:
     assert {mixer.kind for layer in model.layers() for mixer in layer.mixers} == {"full"}
     assert not [group for group in model.weights if group.role == "encoder"]
     assert "cross_attn.q_proj.weight" in {group.name for layer in model.layers() for group in layer.weights}
-    assert [caveat.rule for caveat in model.caveats] == ["KV004"]
+    assert [caveat.rule for caveat in model.caveats] == ["KV010"]
 
 
 @pytest.mark.parametrize(

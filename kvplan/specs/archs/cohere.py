@@ -1,6 +1,6 @@
 """Command R and its successors: attention and SwiGLU side by side after one scale-only layer norm, tied embeddings.
 
-Source: transformers 5.24 models/cohere, models/cohere2.
+Source: transformers 5.24 models/cohere, models/cohere2, models/cohere_compass.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
@@ -9,19 +9,21 @@ from kvplan.specs.blocks import periodic
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder
 
-MODEL_TYPES = ("cohere", "cohere2")
+MODEL_TYPES = ("cohere", "cohere2", "cohere_compass_text")
 
 
 def build(cfg: Config) -> ModelSpec:
-    """Cohere may scale each head's queries and keys; Cohere 2 has a window on three layers of four."""
+    """Cohere may scale each head's queries and keys; Cohere 2 has a window on three layers of four, Compass where its file says so."""
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, layer_norms=("input_layernorm",), tied=True)
     qk_norm = False
-    if cfg.text("model_type") == "cohere":
+    model_type = cfg.text("model_type")
+    if model_type == "cohere":
         qk_norm = cfg.flag("use_qk_norm", default=False)
         style = style._replace(qk_norm="full" if qk_norm else None)
     else:
-        style = style._replace(window=cfg.optional_integer("sliding_window", default=4096), kinds=_pattern(cfg))
+        kinds = _pattern(cfg) if model_type == "cohere2" else style.kinds
+        style = style._replace(window=cfg.optional_integer("sliding_window", default=4096), kinds=kinds)
     heads = read_heads(cfg, cfg.integer("hidden_size"))
     form = ActivationForm(rms_norm=False, qk_norm=qk_norm, parallel_block=True, rotary_dim=heads.head_dim)
     return decoder(cfg, style, form)
