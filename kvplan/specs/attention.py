@@ -88,3 +88,8 @@ def attention(
         *norm("self_attn.q_norm", q_width, bias=qk_norm_bias),
         *norm("self_attn.k_norm", k_width, bias=qk_norm_bias),
     )
+
+
+def output_gated(groups: Groups) -> Groups:
+    """``groups`` of an attention whose query projection also makes a gate for each output channel: twice its rows (Qwen3-Next)."""
+    return tuple(group._replace(rows=2 * group.rows) if group.name.startswith("self_attn.q_proj.") else group for group in groups)

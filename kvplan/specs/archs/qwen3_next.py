@@ -6,7 +6,7 @@ Source: transformers 5.24 models/qwen3_next, models/qwen3_5, models/qwen3_5_moe;
 
 from kvplan.core.mixers import GatedDeltaNet
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, full, read_heads
+from kvplan.specs.attention import Heads, attention, full, output_gated, read_heads
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, rotary_dim
@@ -58,7 +58,7 @@ def build(cfg: Config) -> ModelSpec:
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
     heads, net = read_heads(cfg, hidden), read_delta(cfg)
     ways = {
-        "full_attention": Mixing((full(heads),), _gated_attention(cfg, hidden, heads)),
+        "full_attention": Mixing((full(heads),), _attention(cfg, hidden, heads)),
         "linear_attention": Mixing((net,), (_fused_delta if model_type == "qwen3_next" else split_delta)(hidden, net)),
     }
     every = cfg.integer("full_attention_interval", default=4)
@@ -77,10 +77,9 @@ def _fused_delta(hidden: int, net: GatedDeltaNet) -> Groups:
     return gated_delta("linear_attn", hidden, net, parts)
 
 
-def _gated_attention(cfg: Config, hidden: int, heads: Heads) -> Groups:
+def _attention(cfg: Config, hidden: int, heads: Heads) -> Groups:
     bias = cfg.flag("attention_bias", default=False)
-    groups = attention(hidden, heads, qkv_bias=bias, o_bias=bias, qk_norm="head")
-    return tuple(group._replace(rows=2 * group.rows) if group.name.startswith("self_attn.q_proj") else group for group in groups)
+    return output_gated(attention(hidden, heads, qkv_bias=bias, o_bias=bias, qk_norm="head"))
 
 
 def _feeds(cfg: Config, hidden: int) -> list[FeedForward]:
