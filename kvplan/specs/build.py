@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from kvplan import _discover
-from kvplan.core.dtypes import dtype
-from kvplan.core.model import Caveat, ModelSpec
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config, ConfigError
+from kvplan.specs.storage import stored
 
 ARCHS = "kvplan.specs.archs"
 _CAUSAL = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
@@ -35,7 +35,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
         from kvplan.specs.heads import headed
 
         spec = headed(spec, cfg)
-    return checked(_stored(spec, cfg), where=where)
+    return checked(stored(spec, cfg), where=where)
 
 
 def _family(cfg: Config, model_type: str) -> ModuleType | None:
@@ -58,35 +58,6 @@ def _plain(name: str) -> str:
 
 def _known_types() -> list[str]:
     return list(_discover.claimants(ARCHS, "MODEL_TYPES"))
-
-
-def _stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
-    """``spec`` with the element type of its checkpoint, and as its quantization stores it."""
-    text = cfg.sub("text_config")
-    for source in (cfg, text):
-        for key in ("dtype", "torch_dtype"):
-            if source.has(key) and source.text(key) != "auto":
-                name = dtype(source.text(key), where=f"{cfg.where}: {source.path}{key}").name
-                return _quantized(spec._replace(stored_dtype=name), cfg)
-    if spec.stored_dtype:  # of a language model whose config lies under another key
-        return _quantized(spec, cfg)
-    caveat = Caveat(
-        "KV003",
-        "warning",
-        f"{cfg.where} names no dtype: weights are counted as float32, what Transformers builds then",
-        "say --dtype bfloat16 if the checkpoint is stored so",
-    )
-    return _quantized(spec._replace(stored_dtype="float32", caveats=(*spec.caveats, caveat)), cfg)
-
-
-def _quantized(spec: ModelSpec, cfg: Config) -> ModelSpec:
-    """``spec`` as ``quantization_config`` (top level or in text_config) stores it."""
-    found = next((c.sub("quantization_config") for c in (cfg, cfg.sub("text_config")) if c.has("quantization_config")), None)
-    if found is None:
-        return spec
-    from kvplan.specs.quantization import quantized
-
-    return quantized(spec, found)
 
 
 def checked(spec: ModelSpec, *, where: str) -> ModelSpec:

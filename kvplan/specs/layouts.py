@@ -1,0 +1,36 @@
+"""How a quantized projection lies in a checkpoint: the packed weight, and the tensors that stand beside it."""
+
+from kvplan.core.dtypes import DTYPES
+from kvplan.core.model import WeightGroup
+from kvplan.core.units import ceil_div
+from kvplan.specs.blocks import Groups
+
+INT_BITS = {2: "int2", 3: "int3", 4: "int4", 8: "int8"}
+
+
+def packed(group: WeightGroup, dtype: str) -> WeightGroup:
+    """The projection with its elements in ``dtype``."""
+    return group._replace(dtype=DTYPES[dtype].name)
+
+
+def beside(group: WeightGroup, name: str, rows: int, cols: int, dtype: str | None) -> WeightGroup:
+    """A tensor of scales or zero points of ``group``; ``dtype`` None is the model's own."""
+    stem = group.name.removesuffix(".weight")
+    return WeightGroup(f"{stem}.{name}", "scale", rows, cols, group.n_copies, dtype=dtype, shard=group.shard)
+
+
+def grouped(group: WeightGroup, bits: int, group_size: int, *, zero_points: bool, scale_dtype: str | None) -> Groups:
+    """Integers of ``bits`` with one scale (and one zero point of the same bits) for ``group_size`` inputs of each output.
+
+    ``group_size`` of −1 is one group for the whole row.
+    """
+    n_groups = 1 if group_size < 0 else ceil_div(group.cols, group_size)
+    scales = beside(group, "scales", group.rows, n_groups, scale_dtype)
+    zeros = (beside(group, "qzeros", n_groups, group.rows, INT_BITS[bits]),) if zero_points else ()
+    return (packed(group, INT_BITS[bits]), scales, *zeros)
+
+
+def blocked(group: WeightGroup, block: tuple[int, int], *, scale_dtype: str) -> Groups:
+    """FP8 with one scale for each block of rows × columns."""
+    scale = beside(group, "weight_scale_inv", ceil_div(group.rows, block[0]), ceil_div(group.cols, block[1]), scale_dtype)
+    return (packed(group, "float8_e4m3fn"), scale)

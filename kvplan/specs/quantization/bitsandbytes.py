@@ -1,0 +1,37 @@
+"""bitsandbytes: nf4 or fp4 with a maximum for 64 elements, or int8 with one for each output.
+
+Source: Dettmers et al. 2023, arXiv:2305.14314 §3; transformers 5.24 quantizers/quantizer_bnb_4bit.py.
+"""
+
+from kvplan.core.model import WeightGroup
+from kvplan.core.units import ceil_div
+from kvplan.specs.blocks import Groups
+from kvplan.specs.config import Config
+from kvplan.specs.layouts import beside, packed
+from kvplan.specs.quantization import Rule
+
+METHODS = ("bitsandbytes", "bitsandbytes_4bit", "bitsandbytes_8bit")
+IGNORES = ("llm_int8_skip_modules",)
+LOADS_AS = "float16"  # update_dtype of that quantizer
+BLOCK, NESTED_BLOCK = 64, 256
+MAPS_BYTES = 16 * 4 + 256 * 4  # the 4-bit code book, and that of the nested maxima, in float32
+
+
+def rule(cfg: Config) -> Rule:
+    """``load_in_8bit``, else 4 bit; double quantization stores the maxima themselves in 8 bits."""
+    if cfg.flag("load_in_8bit", default=False):
+        return lambda group: (packed(group, "int8"), beside(group, "SCB", group.rows, 1, "float32"))
+    double = cfg.flag("bnb_4bit_use_double_quant", default=False)
+
+    def four_bit(group: WeightGroup) -> Groups:
+        n_blocks = ceil_div(group.rows * group.cols, BLOCK)
+        if not double:
+            return packed(group, "int4"), beside(group, "absmax", n_blocks, 1, "float32")
+        return (
+            packed(group, "int4"),
+            beside(group, "absmax", n_blocks, 1, "uint8"),
+            beside(group, "nested_absmax", ceil_div(n_blocks, NESTED_BLOCK), 1, "float32"),
+            beside(group, "quant_map", MAPS_BYTES, 1, "uint8"),
+        )
+
+    return four_bit

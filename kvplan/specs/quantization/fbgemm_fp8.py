@@ -1,0 +1,17 @@
+"""FP8 with one float32 scale a row, as Meta publishes Llama 3.1 405B.
+
+Source: transformers 5.24 quantizers/quantizer_fbgemm_fp8.py.
+"""
+
+from kvplan.specs.config import Config
+from kvplan.specs.layouts import beside, packed
+from kvplan.specs.quantization import Rule
+
+METHODS = ("fbgemm_fp8",)
+IGNORES = ("modules_to_not_convert",)
+LOADS_AS = "bfloat16"  # update_dtype of that quantizer
+
+
+def rule(cfg: Config) -> Rule:
+    """A scale for each output."""
+    return lambda group: (packed(group, "float8_e4m3fn"), beside(group, "weight_scale", group.rows, 1, "float32"))

@@ -1,0 +1,72 @@
+"""In which element types a checkpoint lies: its dtype, and what a quantization makes of it."""
+
+from types import ModuleType
+
+from kvplan import _discover
+from kvplan.core.dtypes import dtype
+from kvplan.core.model import Caveat, ModelSpec
+from kvplan.specs.config import Config
+
+METHODS = "kvplan.specs.quantization"
+ASSUMED = "float32"
+
+
+def stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
+    """``spec`` with the element type that the config names, quantized as it says.
+
+    Where no dtype is named: what the quantization method loads with, else float32 with a warning, never less than there is.
+    """
+    quantization = _quantization(cfg)
+    method = None if quantization is None else _method(quantization)
+    module = _discover.claimant(METHODS, "METHODS", method) if method else None
+    spec = _with_dtype(spec, cfg, module)
+    if quantization is None:
+        return spec
+    if module is None:
+        return _unknown_method(spec, quantization, method)
+    from kvplan.specs.quantization import quantized
+
+    return quantized(spec, quantization, module)._replace(quantization=method)
+
+
+def _quantization(cfg: Config) -> Config | None:
+    """``quantization_config``, at the top level or of the language model inside."""
+    places = (cfg, cfg.sub("text_config"))
+    return next((place.sub("quantization_config") for place in places if place.has("quantization_config")), None)
+
+
+def _method(quantization: Config) -> str:
+    return quantization.text("quant_method", default="modelopt" if quantization.has("quant_algo") else "unnamed")
+
+
+def _with_dtype(spec: ModelSpec, cfg: Config, module: ModuleType | None) -> ModelSpec:
+    for source in (cfg, cfg.sub("text_config")):
+        for key in ("dtype", "torch_dtype"):
+            if source.has(key) and source.text(key) != "auto":
+                named = dtype(source.text(key), where=f"{cfg.where}: {source.path}{key}").name
+                return spec._replace(stored_dtype=named)
+    if spec.stored_dtype:  # of a language model whose config lies under another key
+        return spec
+    by_method: str | None = getattr(module, "LOADS_AS", None)
+    if by_method is not None:
+        return spec._replace(stored_dtype=by_method)
+    caveat = Caveat(
+        "KV003",
+        "warning",
+        f"{cfg.where} names no dtype: weights are counted as {ASSUMED}, what Transformers builds then",
+        "say --dtype bfloat16 if the checkpoint is stored so",
+    )
+    return spec._replace(stored_dtype=ASSUMED, caveats=(*spec.caveats, caveat))
+
+
+def _unknown_method(spec: ModelSpec, quantization: Config, method: str | None) -> ModelSpec:
+    from kvplan.core.errors import did_you_mean
+
+    known = sorted(_discover.claimants(METHODS, "METHODS"))
+    caveat = Caveat(
+        "KV004",
+        "warning",
+        f"{quantization.where}: unknown quantization method '{method}': weights are counted unquantized, an upper bound",
+        did_you_mean(method or "", known) or f"known: {', '.join(known)}",
+    )
+    return spec._replace(quantization=method, exact=False, caveats=(*spec.caveats, caveat))

@@ -1,0 +1,124 @@
+"""Bytes of quantized checkpoints against the sizes of the published files."""
+
+from typing import Any
+
+import pytest
+
+from kvplan.specs.build import build
+
+QWEN_7B: dict[str, Any] = {
+    "model_type": "qwen2",
+    "architectures": ["Qwen2ForCausalLM"],
+    "hidden_size": 3584,
+    "intermediate_size": 18944,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 28,
+    "num_key_value_heads": 4,
+    "vocab_size": 152064,
+    "torch_dtype": "float16",
+}
+GPT_OSS_20B: dict[str, Any] = {
+    "model_type": "gpt_oss",
+    "architectures": ["GptOssForCausalLM"],
+    "hidden_size": 2880,
+    "intermediate_size": 2880,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "head_dim": 64,
+    "vocab_size": 201088,
+    "num_local_experts": 32,
+    "num_experts_per_tok": 4,
+    "sliding_window": 128,
+}
+SMALL: dict[str, Any] = QWEN_7B | {
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 1000,
+    "torch_dtype": "bfloat16",
+}
+# per layer: q and o 256 · 256, k and v 128 · 256, three of 512 · 256
+PROJECTIONS = [(256, 256), (256, 256), (128, 256), (128, 256), (512, 256), (512, 256), (256, 512)]
+REST = 2 * (2 * 1000 * 256 + 256 + 2 * (2 * 256 + 256 + 2 * 128))  # embeddings, head, norms, biases of q, k, v; two bytes each
+
+
+def test_awq_of_qwen2_5_7b_is_as_large_as_its_files() -> None:
+    # Qwen/Qwen2.5-7B-Instruct-AWQ: 5,570,747,392 bytes of tensors
+    spec = build(QWEN_7B | {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}}, where="c")
+    assert spec.weight_bytes == 5_570_747_392
+    assert spec.n_params == 7_615_616_512
+    assert (spec.quantization, spec.exact) == ("awq", False)
+
+
+def test_mxfp4_of_gpt_oss_20b_is_as_large_as_its_files() -> None:
+    # openai/gpt-oss-20b: 13,761,264,768 bytes of tensors; its config names no dtype
+    config = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "lm_head"]}
+    spec = build(GPT_OSS_20B | {"quantization_config": config}, where="c")
+    assert spec.weight_bytes == 13_761_264_768
+    assert spec.stored_dtype == "bfloat16"
+    assert spec.caveats == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "bytes_of"),
+    [
+        pytest.param(
+            {"quant_method": "fp8", "weight_block_size": [128, 128]},
+            lambda rows, cols: rows * cols + 4 * (-(-rows // 128)) * (-(-cols // 128)),
+            id="fp8 blocks",
+        ),
+        pytest.param({"quant_method": "fp8", "activation_scheme": "static"}, lambda rows, cols: rows * cols + 4, id="fp8 tensors"),
+        pytest.param({"quant_method": "fbgemm_fp8"}, lambda rows, cols: rows * cols + 4 * rows, id="fp8 rows"),
+        pytest.param(
+            {"quant_method": "gptq", "bits": 4, "group_size": 128},
+            lambda rows, cols: rows * cols // 2 + 2 * rows * (cols // 128) + rows * (cols // 128) // 2 + 4 * cols,
+            id="gptq",
+        ),
+        pytest.param({"quant_method": "bitsandbytes", "load_in_8bit": True}, lambda rows, cols: rows * cols + 4 * rows, id="int8"),
+        pytest.param(
+            {"quant_method": "bitsandbytes", "load_in_4bit": True}, lambda rows, cols: rows * cols // 2 + rows * cols // 16, id="nf4"
+        ),
+        pytest.param({"quant_method": "bitnet"}, lambda rows, cols: rows * cols // 4 + 2, id="ternary"),
+        pytest.param({"quant_algo": "NVFP4"}, lambda rows, cols: rows * cols // 2 + rows * cols // 16 + 8, id="nvfp4"),
+        pytest.param(
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"g": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}},
+            },
+            lambda rows, cols: rows * cols + 2 * rows,
+            id="fp8 channels",
+        ),
+        pytest.param(
+            {
+                "quant_method": "compressed-tensors",
+                "format": "pack-quantized",
+                "config_groups": {"g": {"weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}}},
+            },
+            lambda rows, cols: rows * cols // 2 + 2 * rows * (cols // 32) + 16,
+            id="int4 groups",
+        ),
+    ],
+)
+def test_layouts(config: dict[str, Any], bytes_of: Any) -> None:
+    spec = build(SMALL | {"quantization_config": config}, where="c")
+    assert spec.weight_bytes == REST + 2 * sum(bytes_of(rows, cols) for rows, cols in PROJECTIONS)
+
+
+@pytest.mark.parametrize("pattern", ["model.layers.1.self_attn*", "re:.*layers\\.1\\.self_attn.*", "layers.1.self_attn", "*.1.self_attn.*"])
+def test_modules_left_alone(pattern: str) -> None:
+    whole, partly = (
+        build(SMALL | {"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": names}}, where="c")
+        for names in ([], [pattern])
+    )
+    attention = sum(rows * cols for rows, cols in PROJECTIONS[:4])
+    assert partly.weight_bytes - whole.weight_bytes == attention - 4 * 2  # a byte more an element, four scales less
+    assert [run.n_layers for run in partly.runs] == [1, 1]
+
+
+def test_an_unknown_method_is_an_upper_bound_and_says_so() -> None:
+    spec = build(SMALL | {"quantization_config": {"quant_method": "awqq"}}, where="c")
+    assert spec.weight_bytes == 2 * spec.n_params
+    assert [(caveat.rule, caveat.hint) for caveat in spec.caveats] == [("KV004", "did you mean 'awq'?")]
