@@ -51,7 +51,7 @@ def build(cfg: Config) -> ModelSpec:
     layers = [made[kind] for kind in kinds]
     for turn, place in enumerate(_places(cfg, kinds)):
         layers[place] = _with_ngrams(cfg, layers[place], hidden, turn)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25), qk_norm=True)
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), qk_norm=True)
     spec = assemble(cfg, layers, Style(final_norm=False), form)
     return spec._replace(weights=(*spec.weights, *_streams(cfg, hidden, "hyper_connection_mixer", injects=False)))
 
