@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from kvplan.core.mixers import Mixer
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
 from kvplan.specs.config import Config
@@ -80,10 +80,11 @@ def mixing_weights(hidden: int, heads: Heads, style: Style) -> Groups:
 def assemble(cfg: Config, layers: list[Layer], style: Style, form: ActivationForm) -> ModelSpec:
     """Embeddings, ``layers``, final norm and output projection as a ModelSpec."""
     hidden, vocab = cfg.integer("hidden_size"), cfg.integer("vocab_size")
+    tied = cfg.flag("tie_word_embeddings", default=style.tied)
     weights = (
         *embedding(vocab, hidden),
         *(norm("norm", hidden, bias=style.norm_bias) if style.final_norm and style.norm_weight else ()),
-        *lm_head(vocab, hidden, tied=cfg.flag("tie_word_embeddings", default=style.tied), bias=style.head_bias),
+        *lm_head(vocab, hidden, tied=tied, bias=style.head_bias),
     )
     return ModelSpec(
         architecture="",
@@ -95,6 +96,19 @@ def assemble(cfg: Config, layers: list[Layer], style: Style, form: ActivationFor
         stored_dtype="",
         max_ctx_tokens=max_ctx(cfg),
         form=form,
+        caveats=_untied(vocab * hidden) if style.tied and not tied else (),
+    )
+
+
+def _untied(n_params: int) -> tuple[Caveat, ...]:
+    """Trainers write the flag without untying the checkpoint; the other way round it is real, and worth a look."""
+    return (
+        Caveat(
+            "KV006",
+            "warning",
+            f"tie_word_embeddings is false where this family ties them: an output projection of {n_params:,} parameters is counted",
+            "look whether the checkpoint holds lm_head.weight; if not, the flag is wrong",
+        ),
     )
 
 

@@ -8,13 +8,14 @@ from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config, ConfigError
 from kvplan.specs.decoder import Style, decoder, rotary_dim
 
-_NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
+_NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "rms_norm_eps")
 # fmt: off
 # parts of keys that speak of what LLaMA does not have
 _FOREIGN = (
     "expert", "moe", "lora_rank", "ssm", "mamba", "conv", "state_size", "linear_", "layers_block_type", "layer_types", "sliding",
     "window", "chunk", "cross", "vision", "audio", "encoder", "decoder", "num_nextn", "block_configs", "shared", "index_", "compress",
-    "time_mix", "text_config", "thinker", "talker", "language", "altup", "laurel", "per_layer", "pattern", "latent", "hybrid", "rwkv",
+    "time_mix", "text_config", "type_vocab", "thinker", "talker", "language", "altup",
+    "laurel", "per_layer", "pattern", "latent", "hybrid", "rwkv",
 )
 # keys that hold such a part and say nothing of the kind
 _HARMLESS = (
@@ -23,7 +24,7 @@ _HARMLESS = (
     "decoder_start_token_id",
 )
 # fmt: on
-_GATED_ACTS = ("silu", "swish", "gelu_pytorch_tanh", "gelu", "gelu_new")
+_GATED_ACTS = ("silu", "swish")
 
 
 def build_llama_like(cfg: Config, *, known: Callable[[], Iterable[str]]) -> ModelSpec:

@@ -15,6 +15,7 @@ LIKE = {
     "num_key_value_heads": 2,
     "vocab_size": 320,
     "hidden_act": "silu",
+    "rms_norm_eps": 1e-6,
     "torch_dtype": "bfloat16",
 }
 
@@ -35,6 +36,7 @@ def test_a_resembling_config_is_counted_and_says_so() -> None:
         pytest.param({"sliding_window": 128}, "sliding_window", id="a window"),
         pytest.param({"intermediate_size": None}, "intermediate_size missing", id="nothing to count"),
         pytest.param({"hidden_act": "relu2"}, "activation 'relu2'", id="an activation that is never gated"),
+        pytest.param({"rms_norm_eps": None, "layer_norm_eps": 1e-5}, "rms_norm_eps missing", id="another norm"),
     ],
 )
 def test_anything_else_is_refused(change: dict[str, object], words: str) -> None:

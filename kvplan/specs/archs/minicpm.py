@@ -15,9 +15,9 @@ MODEL_TYPES = ("minicpm",)
 
 def build(cfg: Config) -> ModelSpec:
     """``num_experts`` above 0 makes every layer a mixture of experts as wide as ``intermediate_size``."""
-    cfg = completed(cfg, {"tie_word_embeddings": True, "num_experts": 0})
+    cfg = completed(cfg, {"num_experts": 0})
     bias = cfg.flag("attention_bias", default=False)
-    style = Style(qkv_bias=bias, o_bias=bias)
+    style = Style(qkv_bias=bias, o_bias=bias, tied=True)
     form = ActivationForm(rotary_dim=rotary_width(cfg))
     n_experts = cfg.integer("num_experts", least=0)
     if not n_experts:
