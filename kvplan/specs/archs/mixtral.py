@@ -1,6 +1,6 @@
 """Mixtral and the mixtures built like it: in every layer the feed-forward is a choice among equal experts.
 
-Phi-3.5-MoE has layer norms with shifts and biases, MiniMax-M2 normalizes whole q and k projections.
+Phi-3.5-MoE and GRIN-MoE have layer norms with shifts and biases, MiniMax-M2 normalizes whole q and k projections.
 Source: transformers 5.24 models/mixtral, models/phimoe, models/minimax_m2; Jiang et al. 2024, arXiv:2401.04088 §2.
 """
 
@@ -11,17 +11,17 @@ from kvplan.specs.decoder import Style, rotary_dim
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.sparse import experts_per_token, sparse_decoder
 
-MODEL_TYPES = ("mixtral", "phimoe", "minimax_m2")
+MODEL_TYPES = ("mixtral", "phimoe", "grinmoe", "minimax_m2")
 
 
 def build(cfg: Config) -> ModelSpec:
     """Experts are as wide as ``intermediate_size``; a ``sliding_window``, where the class knows one, is every layer's."""
     model_type = cfg.text("model_type", default="mixtral")
-    n_experts, n_active = {"mixtral": (8, 2), "phimoe": (16, 2), "minimax_m2": (256, 8)}[model_type]
+    n_experts, n_active = {"mixtral": (8, 2), "phimoe": (16, 2), "grinmoe": (16, 2), "minimax_m2": (256, 8)}[model_type]
     n_experts = cfg.integer("num_local_experts", "num_experts", default=n_experts)
     n_active = experts_per_token(cfg, "num_experts_per_tok", of=n_experts, default=n_active)
     ffn = MoeFfn(n_experts, n_active, cfg.integer("intermediate_size"))
-    style, moe = _phimoe(cfg) if model_type == "phimoe" else _minimax(cfg) if model_type == "minimax_m2" else _mixtral(cfg)
+    style, moe = _phimoe(cfg) if model_type in ("phimoe", "grinmoe") else _minimax(cfg) if model_type == "minimax_m2" else _mixtral(cfg)
     width = read_heads(cfg, cfg.integer("hidden_size"), head_dim=style.head_dim, n_kv_heads=style.n_kv_heads).head_dim
     form = ActivationForm(
         rotary_dim=cfg.integer("rotary_dim", default=rotary_dim(cfg, width)),
