@@ -7,7 +7,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.state_space import expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("bamba",)
@@ -25,7 +25,7 @@ _DEFAULTS: dict[str, object] = {
 
 def build(cfg: Config) -> ModelSpec:
     """Without ``attn_layer_indices`` no layer attends. Half of each head is rotated."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden, intermediate, n_layers = cfg.integer("hidden_size"), cfg.integer("intermediate_size"), cfg.n_layers()
     heads, ssm = read_heads(cfg, hidden), read_mamba2(cfg, expanded(cfg, "mamba_expand", hidden))
     bias = cfg.flag("attention_bias", default=False)

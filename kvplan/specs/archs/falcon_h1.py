@@ -7,7 +7,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.state_space import Biases, expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("falcon_h1",)
@@ -26,7 +26,7 @@ _DEFAULTS: dict[str, object] = {
 
 def build(cfg: Config) -> ModelSpec:
     """``mamba_d_ssm`` are the channels of the state space; null means ``mamba_expand`` · hidden_size."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden, intermediate = cfg.integer("hidden_size"), cfg.integer("intermediate_size")
     heads = read_heads(cfg, hidden)
     ssm = read_mamba2(cfg, cfg.integer("mamba_d_ssm") if cfg.has("mamba_d_ssm") else expanded(cfg, "mamba_expand", hidden))

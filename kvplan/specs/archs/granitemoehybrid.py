@@ -7,7 +7,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import experts_per_token
@@ -29,7 +29,7 @@ _KINDS = ("linear_attention", "full_attention")
 
 def build(cfg: Config) -> ModelSpec:
     """Every layer is Mamba-2 where the config lists no kinds; rotation only where ``position_embedding_type`` is rope."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden = cfg.integer("hidden_size")
     kinds = read_kinds(cfg, _KINDS, ["linear_attention"] * cfg.n_layers())
     heads = read_heads(cfg, hidden)

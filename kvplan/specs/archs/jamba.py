@@ -7,7 +7,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers
 from kvplan.specs.sparse import experts_per_token
@@ -29,7 +29,7 @@ _MOE = MoeStyle(name="feed_forward", router="router")
 
 def build(cfg: Config) -> ModelSpec:
     """No rotation and no position limit in the attention; one expert means a dense feed-forward."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden, intermediate = cfg.integer("hidden_size"), cfg.integer("intermediate_size")
     heads, ssm, biases = read_heads(cfg, hidden), read_mamba1(cfg, hidden), read_biases(cfg)
     n_experts = cfg.integer("num_experts", "num_local_experts", default=16)

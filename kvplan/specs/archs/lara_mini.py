@@ -7,7 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
 from kvplan.specs.attention import attention, full, read_heads, sliding
 from kvplan.specs.blocks import norm, periodic
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import experts_per_token
@@ -33,7 +33,7 @@ _FIVE = ("linear_attention", "sliding_attention", "linear_attention", "full_atte
 
 def build(cfg: Config) -> ModelSpec:
     """The published turn of five layers, unless ``layer_types`` says otherwise."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden = cfg.integer("hidden_size")
     heads, net = read_heads(cfg, hidden), read_delta(cfg)
     bias = cfg.flag("attention_bias", default=False)

@@ -9,9 +9,10 @@ from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.attention import Heads, attention, full, read_heads, sliding
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.nested import amended
 from kvplan.specs.sparse import experts_per_token, first_dense
 from kvplan.specs.state_space import short_conv
 
@@ -42,7 +43,7 @@ def build(cfg: Config) -> ModelSpec:
     """Embeddings are tied unless ``tie_embedding`` or ``tie_word_embeddings`` says no."""
     model_type = cfg.text("model_type")
     old_tie = {"tie_word_embeddings": cfg.data["tie_embedding"]} if cfg.names("tie_embedding") else {}
-    cfg = Config({**_DEFAULTS[model_type], **cfg.data, **old_tie}, where=cfg.where, path=cfg.path)
+    cfg = amended(completed(cfg, _DEFAULTS[model_type]), **old_tie)
     hidden, third = cfg.integer("hidden_size"), model_type == "lfm3"
     heads = read_heads(cfg, hidden)
     kinds = read_kinds(cfg, _KINDS if third else _KINDS[:2], _lfm3_kinds(cfg) if third else _lfm2_kinds(cfg))

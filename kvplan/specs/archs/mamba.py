@@ -8,7 +8,7 @@ from kvplan.core.mixers import Mamba1
 from kvplan.core.model import ActivationForm, Layer, ModelSpec
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.state_space import Biases, dt_rank, expanded, mamba1
 
 MODEL_TYPES = ("mamba", "falcon_mamba")
@@ -18,7 +18,7 @@ _DEFAULTS: dict[str, object] = {"vocab_size": 50280, "hidden_size": 768, "num_hi
 
 def build(cfg: Config) -> ModelSpec:
     """Equal layers; embeddings are tied unless the config says no."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden = cfg.integer("hidden_size")
     inner = cfg.integer("intermediate_size", default=expanded(cfg, "expand", hidden))
     rank = dt_rank(cfg, "time_step_rank", hidden)

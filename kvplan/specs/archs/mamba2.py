@@ -7,7 +7,7 @@ from kvplan.core.mixers import Mamba2
 from kvplan.core.model import ActivationForm, Layer, ModelSpec
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.state_space import Biases, expanded, mamba2, n_groups, state_dtype
 
 MODEL_TYPES = ("mamba2",)
@@ -17,7 +17,7 @@ _DEFAULTS: dict[str, object] = {"vocab_size": 32768, "hidden_size": 4096, "num_h
 
 def build(cfg: Config) -> ModelSpec:
     """Equal layers. Raises ConfigError where the heads don't fill ``expand`` · hidden_size channels."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden = cfg.integer("hidden_size")
     inner, n_heads, head_dim = expanded(cfg, "expand", hidden), cfg.integer("num_heads"), cfg.integer("head_dim")
     if n_heads * head_dim != inner:

@@ -11,10 +11,11 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSp
 from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import Groups, copies, linear, norm, plain_mlp
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import MoeStyle, router
 from kvplan.specs.hybrid import OLD_NAMES
 from kvplan.specs.mtp import n_next_token
+from kvplan.specs.nested import amended
 from kvplan.specs.sparse import experts_per_token
 from kvplan.specs.state_space import Biases, mamba2, n_groups, state_dtype
 
@@ -30,24 +31,25 @@ _DEFAULTS: dict[str, object] = {
     "mamba_ssm_cache_dtype": "float32",
 }
 _SIGNS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
+_FOUR = ("linear_attention", "moe", "full_attention", "mlp")
 _ROUTER = MoeStyle(name="mixer", router_dtype="float32", correction="buffer", correction_dtype="float32")
 
 
 def build(cfg: Config) -> ModelSpec:
     """As many layers as kinds are listed; attention has neither rotation nor biases, and no embeddings are tied."""
-    cfg = cfg.with_defaults(_DEFAULTS)
-    kinds = _kinds(
-        cfg, ("layers_block_type", "layer_types"), "hybrid_override_pattern", ("linear_attention", "moe", "full_attention", "mlp")
-    )
+    cfg = completed(cfg, _DEFAULTS)
+    kinds = _kinds(cfg, ("layers_block_type", "layer_types"), "hybrid_override_pattern", _FOUR if cfg.path else ())
     if not kinds:
-        raise cfg.error("layers_block_type", "expected at least one layer")
+        raise cfg.error("layers_block_type", "missing: expected the kind of each layer", hint="hybrid_override_pattern will do: MEM*-")
+    if cfg.has("num_hidden_layers"):
+        cfg.per_layer("layers_block_type", cfg.n_layers(), kinds)
     made = {kind: _layer(cfg, kind) for kind in dict.fromkeys(kinds)}
-    untied = Config({**cfg.data, "tie_word_embeddings": False}, where=cfg.where, path=cfg.path)
+    untied = amended(cfg, tie_word_embeddings=False)
     spec = assemble(untied, [made[kind] for kind in kinds], Style(), ActivationForm(mlp_intermediate=2))
     return spec._replace(mtp=_next_token(cfg))
 
 
-def _kinds(cfg: Config, keys: Sequence[str], pattern_key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+def _kinds(cfg: Config, keys: Sequence[str], pattern_key: str, default: Sequence[str]) -> tuple[str, ...]:
     """Kinds of layers from a list, else from a pattern of signs, else ``default``."""
     key = next((key for key in keys if cfg.has(key)), None)
     if key is not None:

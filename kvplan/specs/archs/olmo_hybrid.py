@@ -8,7 +8,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec
 from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.state_space import gated_delta
 
@@ -27,7 +27,7 @@ _KINDS = ("linear_attention", "full_attention")
 
 def build(cfg: Config) -> ModelSpec:
     """Each fourth layer attends, or the last one where there is no fourth. Rotation only where the config has rope parameters."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden, intermediate = cfg.integer("hidden_size"), cfg.integer("intermediate_size")
     heads, net = read_heads(cfg, hidden), _read_delta(cfg, hidden)
     kinds = read_kinds(cfg, _KINDS, _default_kinds(cfg.n_layers()))

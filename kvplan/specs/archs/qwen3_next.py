@@ -9,7 +9,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSp
 from kvplan.specs.attention import Heads, attention, full, output_gated, read_heads
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import by_step, experts_per_token
@@ -54,7 +54,7 @@ _KINDS = ("linear_attention", "full_attention")
 def build(cfg: Config) -> ModelSpec:
     """Every ``full_attention_interval``-th layer attends, unless ``layer_types`` says otherwise."""
     model_type = cfg.text("model_type")
-    cfg = cfg.with_defaults(_DEFAULTS[model_type])
+    cfg = completed(cfg, _DEFAULTS[model_type])
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
     heads, net = read_heads(cfg, hidden), read_delta(cfg)
     ways = {

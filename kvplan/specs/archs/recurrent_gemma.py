@@ -8,7 +8,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import attention, read_heads, sliding
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, periodic
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_dim
+from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.state_space import conv1d, per_channel
 
 MODEL_TYPES = ("recurrent_gemma",)
@@ -24,7 +24,7 @@ _DEFAULTS: dict[str, object] = {
 
 def build(cfg: Config) -> ModelSpec:
     """``block_types`` is the repeated pattern; ``intermediate_size`` counts gate and up projections together."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden, intermediate = cfg.integer("hidden_size"), cfg.integer("intermediate_size") // 2
     heads = read_heads(cfg, hidden)
     bias = cfg.flag("attention_bias", default=False)

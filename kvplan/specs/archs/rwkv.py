@@ -7,7 +7,7 @@ from kvplan.core.mixers import Rwkv
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.state_space import per_channel
 
 MODEL_TYPES = ("rwkv",)
@@ -17,7 +17,7 @@ _DEFAULTS: dict[str, object] = {"vocab_size": 50277, "hidden_size": 4096, "num_h
 
 def build(cfg: Config) -> ModelSpec:
     """Equal layers, but for one more norm before the first. ``context_length`` is the trained length."""
-    cfg = cfg.with_defaults(_DEFAULTS)
+    cfg = completed(cfg, _DEFAULTS)
     hidden = cfg.integer("hidden_size")
     wide = cfg.integer("attention_hidden_size", default=hidden)
     intermediate = cfg.integer("intermediate_size", default=4 * hidden)

@@ -7,17 +7,18 @@ from kvplan.core.mixers import LinearAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
+from kvplan.specs.nested import amended
 
 MODEL_TYPES = ("xlstm",)
 
-_DEFAULTS: dict[str, object] = {"vocab_size": 50304, "hidden_size": 4096, "num_hidden_layers": 32, "num_heads": 8}
+_DEFAULTS: dict[str, object] = {"vocab_size": 50304, "num_hidden_layers": 32, "num_heads": 8}
 
 
 def build(cfg: Config) -> ModelSpec:
     """Equal layers, embeddings never tied. Fused and single weights have the same elements."""
-    cfg = Config({**_DEFAULTS, **cfg.data, "tie_word_embeddings": False}, where=cfg.where, path=cfg.path)
-    hidden = cfg.integer("hidden_size")
+    hidden = cfg.integer("hidden_size", "embedding_dim")
+    cfg = amended(completed(cfg, _DEFAULTS), hidden_size=hidden, tie_word_embeddings=False)
     if cfg.integer("embedding_dim", default=hidden) != hidden:
         raise cfg.error("embedding_dim", f"expected hidden_size = {hidden}, found {cfg.integer('embedding_dim')}")
     n_heads = cfg.integer("num_heads")

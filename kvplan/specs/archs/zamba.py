@@ -13,7 +13,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import Heads, full
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.hybrid import read_kinds
 from kvplan.specs.state_space import Biases, expanded, mamba1, mamba2, n_groups, read_biases, read_mamba1
 
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 def build(cfg: Config) -> ModelSpec:
     """Shared weights stand outside the layers, once for each version of the block."""
     second = cfg.text("model_type") == "zamba2"
-    cfg = cfg.with_defaults(_SIZES[cfg.text("model_type")])
+    cfg = completed(cfg, _SIZES[cfg.text("model_type")])
     block = _read_block(cfg)
     mixer, mixing = _mamba2(cfg, block.hidden) if second else _mamba1(cfg, block.hidden)
     recurs = (*norm("mamba.input_layernorm", block.hidden), *mixing)
