@@ -104,7 +104,7 @@ def _untied(n_params: int) -> tuple[Caveat, ...]:
     """Trainers write the flag without untying the checkpoint; the other way round it is real, and worth a look."""
     return (
         Caveat(
-            "KV006",
+            "KV002",
             "warning",
             f"tie_word_embeddings is false where this family ties them: an output projection of {n_params:,} parameters is counted",
             "look whether the checkpoint holds lm_head.weight; if not, the flag is wrong",
