@@ -6,9 +6,11 @@ Source: transformers 5.24 models/ernie4_5_moe, models/ernie4_5_vl_moe; ERNIE 4.5
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.specs.attention import full, read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, rotary_width
+from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("ernie4_5_moe", "ernie4_5_vl_moe_text")
@@ -35,11 +37,11 @@ def build(cfg: Config) -> ModelSpec:
     key = "moe_intermediate_size"
     widths = cfg.integers(key, default=_WIDTHS, least=1) if vision else (cfg.integer(key, default=_WIDTHS[0]),)
     bias = cfg.flag("use_bias", default=False)
-    style = Style(qkv_bias=bias, o_bias=bias, head_bias=bias and not vision)
+    style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=bias, head_bias=bias and not vision)
     mixture = MoeStyle(router_dtype="float32", correction="parameter", correction_dtype="float32", mlp_bias=bias)
     form = ActivationForm(rotary_dim=rotary_width(cfg), router_float32=True)
     spec = sparse_decoder(cfg, style, _ffns(cfg, widths[0], vision=vision), mixture, form)
-    return spec if not vision else _with_vision_experts(spec, cfg, widths, mixture)
+    return _with_vision_experts(spec, cfg, widths, mixture) if vision else _with_next_token(spec, cfg, style)
 
 
 def _ffns(cfg: Config, width: int, *, vision: bool) -> tuple[Ffn, ...]:
@@ -52,6 +54,13 @@ def _ffns(cfg: Config, width: int, *, vision: bool) -> tuple[Ffn, ...]:
     first, last = cfg.integer("moe_layer_start_index", least=0), cfg.integer("moe_layer_end_index", least=-1)
     last, step = n_layers - 1 if last == -1 else last, cfg.integer("moe_layer_interval")
     return tuple(mixture if (i + 1) % step == 0 and first <= i <= last else dense for i in range(n_layers))
+
+
+def _with_next_token(spec: ModelSpec, cfg: Config, style: Style) -> ModelSpec:
+    """``spec`` and its next-token layers, which are dense. Source: vLLM models/ernie_mtp.py."""
+    heads, width = read_heads(cfg, spec.hidden_size), cfg.integer("intermediate_size")
+    dense = Layer((full(heads),), (DenseFfn(width),), block_weights(spec.hidden_size, heads, width, style))
+    return spec._replace(mtp=next_token(spec.hidden_size, dense, n_next_token(cfg), end_norm=False))
 
 
 def _with_vision_experts(spec: ModelSpec, cfg: Config, widths: tuple[int, ...], mixture: MoeStyle) -> ModelSpec:

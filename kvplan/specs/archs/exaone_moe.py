@@ -5,10 +5,10 @@ Source: transformers 5.24 models/exaone_moe, models/hy_v3, models/mellum.
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
-from kvplan.specs.attention import mixer, read_heads
+from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.specs.attention import full, mixer, read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, rotary_width
+from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
@@ -55,7 +55,7 @@ def build(cfg: Config) -> ModelSpec:
     style, ffns = _style(cfg, model_type), _ffns(cfg, model_type)
     form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True, router_float32=model_type != "mellum")
     if model_type == "exaone_moe":
-        return sparse_decoder(cfg, style, ffns, _FLOAT32_ROUTER, form)
+        return _with_dense_next_token(sparse_decoder(cfg, style, ffns, _FLOAT32_ROUTER, form), cfg, style)
     if model_type == "hy_v3":
         return sparse_decoder(cfg, style, ffns, _FLOAT32_ROUTER._replace(mlp_bias=cfg.flag("mlp_bias", default=False)), form)
     form = form._replace(rope_tables=len(set(cfg.texts("layer_types", default=("full_attention",)))))
@@ -80,6 +80,13 @@ def _style(cfg: Config, model_type: str) -> Style:
     bias = cfg.flag("attention_bias", default=False)
     window = cfg.optional_integer("sliding_window") if model_type == "mellum" else None
     return Style(qkv_bias=bias, o_bias=bias, qk_norm="head", window=window)
+
+
+def _with_dense_next_token(spec: ModelSpec, cfg: Config, style: Style) -> ModelSpec:
+    """``spec`` and K-EXAONE's next-token layers, dense and over everything. Source: vLLM models/exaone_moe_mtp.py."""
+    heads, width = read_heads(cfg, spec.hidden_size), cfg.integer("intermediate_size")
+    dense = Layer((full(heads),), (DenseFfn(width),), block_weights(spec.hidden_size, heads, width, style))
+    return spec._replace(mtp=next_token(spec.hidden_size, dense, n_next_token(cfg)))
 
 
 def _with_next_token(spec: ModelSpec, cfg: Config, window: int | None) -> ModelSpec:

@@ -6,7 +6,7 @@ Source: transformers 5.24 models/inkling (InklingTextConfig, InklingForCausalLM)
 from collections.abc import Mapping
 
 from kvplan.core.mixers import FullAttention, Mixer, ShortConv, SlidingAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, LayerRun, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.attention import Heads, attention
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
@@ -51,7 +51,7 @@ def build(cfg: Config) -> ModelSpec:
     dense = DenseFfn(cfg.integer("intermediate_size"))
     local = cfg.integers("mtp_local_layer_ids", default=())
     following = [_layer(cfg, _KINDS[i in local], dense) for i in range(n_next_token(cfg))]
-    mtp = tuple(_unnormed(run) for layer in following for run in next_token(hidden, layer, 1))
+    mtp = tuple(run for layer in following for run in next_token(hidden, layer, 1, end_norm=False))
     return spec._replace(weights=(*spec.weights, *norm("embed_norm", hidden)), mtp=mtp)
 
 
@@ -122,9 +122,3 @@ def _feed_forward(cfg: Config, hidden: int, ffn: Ffn) -> Groups:
     shared = linear("mlp.gate.shared", cfg.integer("n_shared_experts"), hidden, role="router") if ffn.shared_intermediate else ()
     scale = vector("mlp.gate.global_scale", 1, role="router", dtype="float32")
     return (*moe(hidden, ffn, MoeStyle(correction="buffer", correction_dtype="float32")), *shared, *scale)
-
-
-def _unnormed(run: LayerRun) -> LayerRun:
-    """A next-token layer without the norm at its end, which this family leaves out."""
-    kept = tuple(group for group in run.layer.weights if not group.name.startswith("shared_head.norm"))
-    return run._replace(layer=run.layer._replace(weights=kept))
