@@ -99,27 +99,55 @@ class LayerRun(NamedTuple):
 
 
 class ActivationForm(NamedTuple):
-    """What a forward pass of this family holds at once, in the modeling code of Transformers (facts of its engine).
+    """What a forward pass of this family holds at once beside weights and cache, in the modeling code of Transformers.
 
-    The feed-forward point of a prefill holds ``mlp_hidden`` · H + ``mlp_intermediate`` · I elements per token.
-    ``rotary_dim`` is the width of the cos and sin tables, of which there are ``rope_tables``; None without rotation.
-    ``eager_only`` says that neither SDPA nor flash attention is used (softcap, sinks).
+    Each text is what one moment of a layer keeps alive, as elements per token: ``4H + 3I`` is four tensors of the hidden
+    width and three of the feed-forward's. A letter before the widths says another type than the model's: f float32,
+    i int64, b bool (``2fH``). The widths, multiplied when they stand together:
+    H hidden · I dense feed-forward · Q n_heads · head_dim · K and V n_kv_heads · their head dims (of a latent: its two
+    parts) · O n_heads · v_head_dim · N n_heads · G n_kv_heads · L the tokens attended to · P nope_head_dim · U q_lora_rank ·
+    A experts visited · E experts · M width of one · S width of the shared ones · D inner channels of a state, C those
+    convolved, Z its elements.
+
+    ``norm``, ``mlp`` and ``moe`` are moments after the layer's cache was written, ``attention`` moments before; where ``mlp``
+    or ``moe`` is empty, the usual three or two projections count. ``core`` is
+    what is alive around the attention kernel beside the kernel's own tensors, ``context`` what the kernel needs for each
+    token attended to. ``scores`` are the kernel's own tensors in eager attention, of which ``kept_scores`` outlive the
+    layer's attention; ``states`` are moments of mixers that keep a state, by kind. ``logits`` counts the copies of the
+    output row, ``resident`` what the whole pass keeps per token beside ids, positions, ``rope_tables`` pairs of cos and
+    sin of ``rotary_dim`` and ``learned_positions``.
+
+    ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``expands_kv``: keys and values are
+    repeated for each query head instead of read in groups. ``gathers_experts``: decoding copies the experts of each token.
     ``checked`` is False where nobody compared the form with a trace: the engine widens its interval.
     """
 
-    mlp_hidden: int = 4
-    mlp_intermediate: int = 3
+    norm: str = "3H + 2fH"
+    attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
+    core: str = "3H + Q"
+    context: str = ""
+    scores: str = "NL + 2fNL"
+    kept_scores: str = "NL"
+    mlp: tuple[str, ...] = ()
+    moe: tuple[str, ...] = ()
+    states: tuple[tuple[str, str], ...] = ()
+    logits: int = 1
+    resident: str = ""
     rotary_dim: int | None = None
     rope_tables: int = 1
-    qk_norm: bool = False
     learned_positions: bool = False
+    eager_only: bool = False
+    expands_kv: bool = False
+    gathers_experts: bool = True
+    checked: bool = False
+    mlp_hidden: int = 4
+    mlp_intermediate: int = 3
+    qk_norm: bool = False
     fused_qkv: bool = False
     parallel_block: bool = False
     rms_norm: bool = True
     router_float32: bool = False
-    eager_only: bool = False
     sinks: bool = False
-    checked: bool = False
 
 
 class Caveat(NamedTuple):

@@ -1,64 +1,147 @@
-"""Bytes of a DynamicCache: what the mathematics must keep, and what the allocator really holds.
+"""What each layer's cache keeps, for every cache class of Transformers.
 
-Source: transformers 5.24 cache_utils.py (DynamicLayer, DynamicSlidingWindowLayer, LinearAttentionLayer).
+Source: transformers 5.24 cache_utils.py: DynamicLayer, DynamicSlidingWindowLayer, StaticLayer, StaticSlidingWindowLayer,
+QuantoQuantizedLayer, HQQQuantizedLayer, Fp8QuantizedLayer, LinearAttentionLayer.
 """
+
+from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.mixers import Mixer
-from kvplan.core.model import Layer, ModelSpec
-from kvplan.core.workload import Workload
+from kvplan.core.model import Layer
+from kvplan.core.units import ceil_div
+
+FLOAT32 = 4
+GROUP_ELEMS = 64
+RESIDUAL_TOKENS = 128
 
 
-def ideal_elems(mixer: Mixer, ctx_tokens: int) -> int:
-    """Cache elements one layer must keep for one sequence at ``ctx_tokens``, recurrent states not included."""
+class Rule(NamedTuple):
+    """How many entries are kept of a sequence: one per ``ratio`` tokens, at most ``window``."""
+
+    window: int | None = None
+    ratio: int = 1
+
+    def kept(self, n_tokens: int) -> int:
+        """Entries kept after ``n_tokens`` once the window is applied."""
+        entries = n_tokens // self.ratio
+        return entries if self.window is None else min(entries, self.window)
+
+
+class Slot(NamedTuple):
+    """Two tensors that grow together: bytes of one entry of each, in one layer and for one sequence."""
+
+    rule: Rule
+    key_bytes: int
+    value_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one entry of both."""
+        return self.key_bytes + self.value_bytes
+
+
+class Store(NamedTuple):
+    """What one layer keeps: slots that grow, and per sequence ``fixed_bytes`` of a constant cache and ``state_bytes``.
+
+    Of the fixed bytes ``tail_bytes`` are the last tokens of a quantized cache as they came: they come and go.
+    """
+
+    slots: tuple[Slot, ...] = ()
+    fixed_bytes: int = 0
+    tail_bytes: int = 0
+    state_bytes: int = 0
+
+
+def store(layer: Layer, dtype: str, elem_bytes: int) -> Store:
+    """What ``layer`` keeps with its cache stored as ``dtype``, in a model that computes in ``elem_bytes`` per element.
+
+    A layer that reads another layer's keys and values keeps none. A cache of integers keeps its last 128 tokens as they came.
+    """
+    slots: list[Slot] = []
+    fixed = tail = state = 0
+    for mixer in layer.mixers if layer.kv_source is None else ():
+        for rule, keys, values in _growing(mixer):
+            slots.append(Slot(rule, entry_bytes(keys, dtype, elem_bytes), entry_bytes(values, dtype, elem_bytes)))
+            tail += RESIDUAL_TOKENS * elem_bytes * (keys + values) if dtype.startswith("int") else 0
+        fixed += elem_bytes * _constant_elems(mixer)
+        state += state_bytes(mixer, elem_bytes)
+    return Store(tuple(slots), fixed + tail, tail, state)
+
+
+def entry_bytes(n_elems: int, dtype: str, elem_bytes: int) -> int:
+    """Bytes of ``n_elems`` of one cached entry; integers carry a scale and a zero point for each group of 64.
+
+    Source: QuantizedCache's q_group_size; their type is the model's.
+    """
+    kind = DTYPES[dtype]
+    scales = 2 * elem_bytes * ceil_div(n_elems, GROUP_ELEMS) if kind.name.startswith("int") else 0
+    return kind.row_bytes(n_elems) + scales if n_elems else 0
+
+
+def _growing(mixer: Mixer) -> tuple[tuple[Rule, int, int], ...]:
+    """(rule, key elements, value elements) of what grows with the sequence."""
     match mixer.kind:
+        case "full":
+            return ((Rule(), mixer.n_kv_heads * mixer.head_dim, mixer.n_kv_heads * mixer.v_head_dim),)
         case "sliding" | "chunked":
-            return mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token
-        case "full" | "mla":
-            return mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token + mixer.indexer_elems(ctx_tokens)
+            return ((Rule(mixer.window_tokens), mixer.n_kv_heads * mixer.head_dim, mixer.n_kv_heads * mixer.v_head_dim),)
+        case "mla":
+            latent = (Rule(mixer.window_tokens), mixer.kv_lora_rank, mixer.rope_head_dim)
+            index = mixer.indexer
+            return (latent, (Rule(ratio=index.pool_tokens), index.head_dim, 0)) if index else (latent,)
         case "compressed":
-            kept = mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token
-            return kept + mixer.indexer_elems(ctx_tokens) + mixer.pending_elems(ctx_tokens)
+            plain = (Rule(mixer.window_tokens), mixer.elems_per_token, 0)
+            entries = (Rule(ratio=max(1, mixer.ratio)), mixer.elems_per_token, mixer.indexer_elems_per_entry)
+            return (plain, entries) if mixer.ratio else (plain,)
+        case "cross" | "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+            return ()
+
+
+def _constant_elems(mixer: Mixer) -> int:
+    """Elements kept per sequence whatever its length, states not included."""
+    match mixer.kind:
         case "cross":
             return mixer.elems_per_sequence
-        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+        case "compressed":
+            return mixer.pending_elems(mixer.window_tokens + mixer.ratio)
+        case "mla":
+            return 2 * mixer.indexer.head_dim * (mixer.indexer.pool_tokens - 1) if mixer.indexer else 0
+        case "full" | "sliding" | "chunked" | "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
             return 0
 
 
-def state_elems(mixer: Mixer) -> int:
-    """Elements of the state one layer keeps per sequence, whatever its length."""
+def state_bytes(mixer: Mixer, elem_bytes: int) -> int:
+    """Bytes of the state of one layer and sequence: recurrent states in float32, convolutions with all of their kernel.
+
+    Source: transformers 5.24 cache_utils.py, LinearAttentionLayer; what models/*/modeling_*.py hand it.
+    """
     match mixer.kind:
-        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
-            return mixer.state_elems + mixer.conv_elems
+        case "mamba1":
+            return FLOAT32 * mixer.state_elems + elem_bytes * mixer.inner_dim * mixer.conv_kernel
+        case "mamba2" | "gated_delta":
+            return FLOAT32 * mixer.state_elems + elem_bytes * mixer.conv_dim * mixer.conv_kernel
+        case "short_conv":
+            return elem_bytes * mixer.channels * mixer.conv_kernel
+        case "rg_lru":
+            return elem_bytes * (mixer.state_elems + mixer.width * mixer.conv_kernel)
+        case "linear" | "rwkv":
+            return FLOAT32 * mixer.state_elems + elem_bytes * mixer.conv_elems
         case "full" | "sliding" | "chunked" | "compressed" | "mla" | "cross":
             return 0
 
 
-def prompt_elems(mixer: Mixer, prompt_tokens: int) -> int:
-    """Elements held for one sequence right after prefill: a window is still a view into the whole prompt's storage."""
-    if mixer.kind == "sliding" or mixer.kind == "chunked" or (mixer.kind == "mla" and mixer.window_tokens):
-        return prompt_tokens * mixer.elems_per_token
-    return ideal_elems(mixer, prompt_tokens)
-
-
-def cached_layers(model: ModelSpec) -> list[tuple[int, Layer]]:
-    """Runs of layers that keep a cache of their own, as (number of layers, layer)."""
-    return [(run.n_layers, run.layer) for run in model.runs if run.layer.kv_source is None]
-
-
-def kv_bytes(model: ModelSpec, load: Workload, kv_dtype: str) -> tuple[int, int]:
-    """(ideal, reserved) cache bytes of this workload, recurrent states apart.
-
-    Reserved is the fuller of two moments: after prefill, and after the last decode step.
-    """
-    elem = DTYPES[kv_dtype].block_bytes
-    pairs = [(n, mixer) for n, layer in cached_layers(model) for mixer in layer.mixers]
-    ideal = sum(n * ideal_elems(mixer, load.ctx_tokens) for n, mixer in pairs)
-    prompt = sum(n * prompt_elems(mixer, load.prompt_tokens) for n, mixer in pairs)
-    return elem * load.batch * ideal, elem * load.batch * max(ideal, prompt)
-
-
-def state_bytes(model: ModelSpec, kv_dtype: str) -> int:
-    """Recurrent state of one sequence."""
-    elem = DTYPES[kv_dtype].block_bytes
-    return elem * sum(n * state_elems(mixer) for n, layer in cached_layers(model) for mixer in layer.mixers)
+def ideal_bytes(mixer: Mixer, n_tokens: int, elem_bytes: int) -> int:
+    """What the mathematics must keep of one sequence in one layer after ``n_tokens``, states not included."""
+    match mixer.kind:
+        case "full" | "sliding" | "chunked":
+            return elem_bytes * mixer.kept_tokens(n_tokens) * mixer.elems_per_token
+        case "mla":
+            return elem_bytes * (mixer.kept_tokens(n_tokens) * mixer.elems_per_token + mixer.indexer_elems(n_tokens))
+        case "compressed":
+            kept = mixer.kept_tokens(n_tokens) * mixer.elems_per_token
+            return elem_bytes * (kept + mixer.indexer_elems(n_tokens) + mixer.pending_elems(n_tokens))
+        case "cross":
+            return elem_bytes * mixer.elems_per_sequence
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+            return 0

@@ -3,20 +3,25 @@
 from collections.abc import Mapping, Sequence
 
 from kvplan.core.device import Node
+from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
-from kvplan.engines.transformers.rules import VERSIONS
+from kvplan.engines.transformers.notes import PLAIN
+from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
 
-_DEFAULTS = {"dtype": "auto", "kv_dtype": "auto", "attn_implementation": "sdpa", "cache_implementation": "dynamic", "forward": "generate"}
+AUTO = "auto"
+_DEFAULTS = {"dtype": AUTO, "kv_dtype": AUTO, "attn_implementation": AUTO, "cache_implementation": AUTO, "forward": "generate"}
 _CHOICES = {
-    "attn_implementation": ("sdpa", "eager", "flash_attention_2"),
-    "cache_implementation": ("dynamic", "static", "quantized"),
+    "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
+    "cache_implementation": (AUTO, "dynamic", "static", "quantized"),
     "forward": ("generate", "plain"),
 }
+QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
+DEFAULT_QUANTIZED = "int4"
 
 
 class TransformersEngine:
@@ -37,24 +42,29 @@ class TransformersEngine:
         return Parsed(self.name, version, model, tuple(flags))
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
-        """Defaults of from_pretrained() and generate(); ``auto`` is the checkpoint's element type."""
+        """Defaults of from_pretrained() and generate(); ``auto`` is the checkpoint's element type.
+
+        Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modelled.
+        """
+        rules_for(version)
         chosen = _DEFAULTS | {flag.name: flag.value for flag in parsed.flags}
         for key, known in _CHOICES.items():
             if chosen[key] not in known:
-                raise RequestError(
-                    "bad_setting",
-                    f"{key}: expected one of {', '.join(known)}, found '{chosen[key]}'",
-                    hint=did_you_mean(chosen[key], known),
-                )
-        weights = model.stored_dtype if chosen["dtype"] == "auto" else chosen["dtype"]
+                hint = did_you_mean(chosen[key], known)
+                raise RequestError("bad_setting", f"{key}: expected one of {', '.join(known)}, found '{chosen[key]}'", hint=hint)
+        weights = model.stored_dtype if chosen["dtype"] == AUTO else dtype(chosen["dtype"], where="dtype").name
+        compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
+        attn = chosen["attn_implementation"]
+        cache, kv = _cache(chosen["cache_implementation"], chosen["kv_dtype"], compute)
         return Settings(
             version=version,
             model=parsed.model or model.id,
             dtype=weights,
-            kv_dtype=weights if chosen["kv_dtype"] == "auto" else chosen["kv_dtype"],
-            attn=chosen["attn_implementation"],
-            cache=chosen["cache_implementation"],
+            kv_dtype=kv,
+            attn=("eager" if model.form.eager_only else "sdpa") if attn == AUTO else attn,
+            cache=cache,
             forward=chosen["forward"],
+            compute_dtype=compute,
         )
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
@@ -76,6 +86,25 @@ class TransformersEngine:
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""
         return {key: value for key, value in settings._asdict().items() if key != "version"}
+
+
+def _cache(cache: str, kv: str, compute: str) -> tuple[str, str]:
+    """The cache class and its element type: one of 8 bits or fewer means a quantized cache.
+
+    Raises RequestError where the two contradict each other. Source: transformers 5.24 QuantizedCache, whose default is 4 bits.
+    """
+    if kv == AUTO:
+        return ("dynamic", compute) if cache == AUTO else (cache, DEFAULT_QUANTIZED if cache == "quantized" else compute)
+    name = dtype(kv, where="kv_dtype").name
+    if name in QUANTIZED and cache in (AUTO, "quantized"):
+        return "quantized", name
+    if name in PLAIN and cache != "quantized":
+        return ("dynamic" if cache == AUTO else cache), name
+    raise RequestError(
+        "bad_setting",
+        f"kv_dtype={kv}: a {'dynamic' if cache == AUTO else cache} cache can't hold {name}",
+        hint=f"a quantized cache holds {', '.join(QUANTIZED)}; the others hold {', '.join(PLAIN)}",
+    )
 
 
 ENGINE = TransformersEngine()

@@ -7,6 +7,7 @@ class Settings(NamedTuple):
     """Resolved settings; element types are canonical names.
 
     ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs.
+    ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
     version: str
@@ -16,3 +17,4 @@ class Settings(NamedTuple):
     attn: str
     cache: str
     forward: str
+    compute_dtype: str

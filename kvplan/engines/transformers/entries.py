@@ -1,0 +1,114 @@
+"""The ledger of a run: each size with its formula and source."""
+
+from typing import NamedTuple
+
+from kvplan.core.ledger import Basis, Entry, Interval, exactly
+from kvplan.core.workload import Workload
+from kvplan.engines.transformers.footprint import Peaks
+from kvplan.engines.transformers.plan import Plan
+
+CACHE_SOURCES = {
+    "dynamic": "transformers 5.24 cache_utils.py, DynamicCache: after the prompt windows still hold all of it",
+    "static": "transformers 5.24 cache_utils.py, StaticCache: made for all tokens, windows cut",
+    "quantized": "transformers 5.24 cache_utils.py, QuantizedCache: groups of 64, the last 128 tokens as they came",
+}
+
+
+class Weights(NamedTuple):
+    """Bytes of the weights and how sure they are."""
+
+    size: Interval
+    basis: Basis
+    n_params: int
+    dtype: str
+    source: str
+
+
+def weights(found: Weights) -> Entry:
+    """Parameters at rest."""
+    return Entry(
+        term="weights",
+        name="weights",
+        place="gpu0",
+        size=found.size,
+        basis=found.basis,
+        formula="{n_params} parameters as {dtype}, groups of another type as stored",
+        inputs={"n_params": found.n_params, "dtype": found.dtype},
+        source=found.source,
+    )
+
+
+def cache(plan: Plan, load: Workload, size: Interval, kept: tuple[int, ...]) -> Entry:
+    """Keys and values; ``kept`` are entries for each rule at the fuller of two moments, after the prompt and at the end."""
+    parts, inputs = [], {"batch": load.batch}
+    for i, (cost, n_entries) in enumerate(zip(plan.total, kept, strict=True)):
+        parts.append(f"{{bytes{i}}} B · {{tokens{i}}} tokens")
+        inputs |= {f"bytes{i}": cost, f"tokens{i}": n_entries}
+    fixed = " + {fixed} B" if plan.fixed_bytes else ""
+    return Entry(
+        term="kv_cache",
+        name="kv cache",
+        place="gpu0",
+        size=size,
+        basis="modeled" if plan.settings.cache == "quantized" else "exact",
+        formula=f"{{batch}} sequences · ({' + '.join(parts)}{fixed})",
+        inputs=inputs | ({"fixed": plan.fixed_bytes} if fixed else {}),
+        source=CACHE_SOURCES[plan.settings.cache],
+    )
+
+
+def state(plan: Plan, load: Workload) -> Entry:
+    """Recurrent and convolution states."""
+    return Entry(
+        term="recurrent_state",
+        name="recurrent state",
+        place="gpu0",
+        size=exactly(plan.state_bytes * load.batch),
+        basis="exact",
+        formula="{batch} sequences · {state} B",
+        inputs={"batch": load.batch, "state": plan.state_bytes},
+        source="transformers 5.24 cache_utils.py, LinearAttentionLayer: recurrent states in float32, convolutions with all of their kernel",
+    )
+
+
+def activations(plan: Plan, load: Workload, peaks: Peaks, size: Interval, moment: str) -> Entry:
+    """What the pass with the highest peak holds beside weights and cache."""
+    decoding = peaks.decode > peaks.prefill
+    return Entry(
+        term="activations",
+        name="activations",
+        place="gpu0",
+        size=size,
+        basis="modeled",
+        formula="{peak} B alive in {phase} − {cache} B of cache; then each of {batch} × {queries} tokens holds {moment} of {elem} B",
+        inputs={
+            "peak": max(peaks.prefill, peaks.decode),
+            "phase": "decode" if decoding else "prefill",
+            "cache": peaks.cache + peaks.state + peaks.logits,
+            "batch": load.batch,
+            "queries": 1 if decoding else load.prompt_tokens,
+            "moment": moment,
+            "elem": plan.elem_bytes,
+        },
+        source="transformers 5.24 modeling code, lifetimes of its tensors" + ("" if plan.form.checked else "; a likeness, not compared"),
+    )
+
+
+def logits(plan: Plan, load: Workload, n_bytes: int) -> Entry:
+    """Logits of every position, which a plain forward returns and generate() does not."""
+    return Entry(
+        term="logits",
+        name="logits",
+        place="gpu0",
+        size=exactly(n_bytes),
+        basis="exact",
+        formula="{batch} · {prompt} tokens · {vocab} · {elem} B · {copies}",
+        inputs={
+            "batch": load.batch,
+            "prompt": load.prompt_tokens,
+            "vocab": plan.vocab,
+            "elem": plan.elem_bytes,
+            "copies": plan.form.logits,
+        },
+        source="transformers 5.24: forward() without logits_to_keep",
+    )

@@ -1,0 +1,146 @@
+"""Peaks of one workload: weights, cache and what the passes hold for a moment, as integers."""
+
+from operator import mul
+from typing import NamedTuple
+
+from kvplan.core.workload import Workload
+from kvplan.engines.transformers.cache import Rule
+from kvplan.engines.transformers.kernels import FLOAT32
+from kvplan.engines.transformers.lines import Line, Point, binding, peak
+from kvplan.engines.transformers.passes import Device, choosing, decode, prefill
+from kvplan.engines.transformers.plan import Plan
+
+IDS = 8  # int64
+
+
+class Peaks(NamedTuple):
+    """Bytes beside the weights: the fuller cache of the run, and the peak of each pass (0 where it doesn't happen)."""
+
+    cache: int
+    state: int
+    prefill: int
+    decode: int
+    logits: int
+
+
+class Footprint:
+    """Evaluates a plan for any workload. Lines are built once for each pattern of attention masks."""
+
+    def __init__(self, plan: Plan, device: Device) -> None:
+        """``plan`` says what is kept, ``device`` which kernels run."""
+        self.plan = plan
+        self._device = device
+        self._static = plan.settings.cache == "static"
+        self._eager = plan.settings.attn == "eager"
+        self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
+        self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
+        self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
+        self._logits = plan.form.logits * plan.elem_bytes * plan.vocab if plan.settings.forward == "plain" else 0
+        rotary = 2 * plan.form.rope_tables * plan.elem_bytes * (plan.form.rotary_dim or 0)
+        self._per_position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
+        self._per_token = IDS
+
+    def peaks(self, load: Workload, *, ragged: bool | None = None) -> Peaks:
+        """Peaks of ``load``. ``ragged=True`` takes every mask as off a multiple of 8, so that more tokens never cost less."""
+        plan = self.plan
+        held = load.batch * (plan.fixed_bytes + plan.state_bytes)
+        cache = load.batch * (self._sum(self.fullest(load)) + plan.fixed_bytes)
+        first, logits = self._prompt_peak(load, ragged=ragged)
+        later = held + self._decode_peak(load) if load.decode_steps else 0
+        return Peaks(cache, load.batch * plan.state_bytes, held + first, later, logits if held + first >= later else 0)
+
+    def fullest(self, load: Workload) -> tuple[int, ...]:
+        """Entries of each rule when the cache is fullest: after the prompt, or at the end."""
+        prompt = self._after_prompt(load)
+        if not load.decode_steps:
+            return prompt
+        return max(prompt, self._kept(load.ctx_tokens, load), key=self._sum)
+
+    def _sum(self, entries: tuple[int, ...]) -> int:
+        return sum(map(mul, self.plan.total, entries))
+
+    def moment(self, load: Workload, *, decoding: bool) -> str:
+        """What is alive at the peak of a pass, in the words of the family's form."""
+        if not decoding:
+            return self._named(*self._prompt_lines(load))
+        steps = [self._step_lines(load, self._after_prompt(load), load.prompt_tokens + 1)]
+        if load.decode_steps > 1:
+            steps.append(self._step_lines(load, self._kept(load.ctx_tokens - 1, load), load.ctx_tokens))
+        return self._named(*max(steps, key=lambda step: peak(*step)))
+
+    def _named(self, lines: tuple[Line, ...], point: Point) -> str:
+        """The moment of the largest line, with the widths that it speaks of."""
+        line = binding(lines, point)
+        text = line.moment.what
+        widths = {"H": self.plan.hidden} if line.kind is None else self.plan.kinds[line.kind].widths
+        used = [f"{letter} = {widths[letter]}" for letter in dict.fromkeys(text) if letter.isupper() and letter in widths]
+        return f"{text} ({', '.join(used)})" if used else text
+
+    def _kept(self, n_tokens: int, load: Workload) -> tuple[int, ...]:
+        """Entries held by each rule once ``n_tokens`` are there and windows are applied; a static cache is whole from the start."""
+        n_tokens = load.ctx_tokens if self._static else n_tokens
+        return tuple([rule.kept(n_tokens) for rule in self.plan.rules])
+
+    def _after_prompt(self, load: Workload) -> tuple[int, ...]:
+        """Entries held after the prompt: a dynamic window is still a view into all of it."""
+        if self._static:
+            return self._kept(load.prompt_tokens, load)
+        return tuple([load.prompt_tokens // rule.ratio for rule in self.plan.rules])
+
+    def _prompt_peak(self, load: Workload, *, ragged: bool | None) -> tuple[int, int]:
+        """Peak of the pass over the prompt, and how much of it is logits of all positions."""
+        lines, point = self._prompt_lines(load)
+        tokens = load.batch * load.prompt_tokens
+        most, last = peak(lines[:-1], point, ragged=ragged), peak(lines[-1:], point)
+        resident = self._per_position * load.prompt_tokens + self._per_token * tokens + self._masks(load, point.attended)
+        return resident + max(most, last), self._logits * tokens if last >= most else 0
+
+    def _prompt_lines(self, load: Workload) -> tuple[tuple[Line, ...], Point]:
+        masked = tuple([self._has_mask(rule, load, load.prompt_tokens) for rule in self.plan.rules])
+        lines = self._prefill.get(masked) or self._prefill.setdefault(masked, prefill(self.plan, self._device, masked))
+        seen = tuple([self._seen(rule, load, masked=hidden) for rule, hidden in zip(self.plan.rules, masked, strict=True)])
+        return lines, Point(load.batch, load.prompt_tokens, self._after_prompt(load), (), seen)
+
+    def _has_mask(self, rule: Rule, load: Workload, n_tokens: int) -> bool:
+        """SDPA gets a mask where a window hides something; a static window always holds its full width."""
+        if rule.window is None or self.plan.settings.attn != "sdpa":
+            return False
+        return (load.ctx_tokens if self._static else n_tokens) >= rule.window
+
+    def _seen(self, rule: Rule, load: Workload, *, masked: bool) -> int:
+        """Tokens that the prompt's attention runs over; a static cache is read whole unless SDPA can cut it."""
+        if self._static and (masked or self._eager):
+            return max(load.prompt_tokens, rule.kept(load.ctx_tokens))
+        return load.prompt_tokens
+
+    def _masks(self, load: Workload, seen: tuple[int, ...]) -> int:
+        """Masks that live through the pass: one bool square for each window, in eager attention one bias a sequence for each rule."""
+        size = 0
+        for i in self._attention_rules:
+            if self._eager:
+                size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
+            elif self._has_mask(self.plan.rules[i], load, load.prompt_tokens):
+                size += load.prompt_tokens * seen[i]
+        return size
+
+    def _decode_peak(self, load: Workload) -> int:
+        """Peak over all decode steps: the first, while windows still hold the prompt, or the last, when the cache is fullest."""
+        prompt, ctx, batch = load.prompt_tokens, load.ctx_tokens, load.batch
+        before = self._after_prompt(load)
+        most = self._step(load, before, prompt + 1)
+        most = max(most, peak((choosing(self.plan, copies=1),), Point(batch, 1, before, (), ())))
+        if load.decode_steps > 1:
+            fullest = self._kept(ctx - 1, load)
+            most = max(most, self._step(load, fullest, ctx), peak((choosing(self.plan, copies=2),), Point(batch, 1, fullest, (), ())))
+        return most + IDS * batch * ctx
+
+    def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
+        """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""
+        lines, point = self._step_lines(load, before, n_tokens)
+        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab
+
+    def _step_lines(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> tuple[tuple[Line, ...], Point]:
+        masked = tuple([self._static or self._has_mask(rule, load, n_tokens - 1) for rule in self.plan.rules])
+        lines = self._decode.get(masked) or self._decode.setdefault(masked, decode(self.plan, self._device, masked))
+        now = self._kept(n_tokens, load)
+        return lines, Point(load.batch, 1, now, before, now)

@@ -1,0 +1,140 @@
+"""Attention kernels: which one PyTorch takes, and the tensors it needs beside what the layer keeps alive.
+
+Source: transformers 5.24 integrations/sdpa_attention.py (repeat_kv, pack_gqa, use_gqa_in_sdpa); PyTorch 2.13
+aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (choice of flash, memory-efficient, math) and attention.cu.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from kvplan.core.mixers import Mixer
+from kvplan.core.units import ceil_to
+
+Kernel = Literal["flash", "efficient", "math", "eager"]
+
+FLASH_HEAD_DIM = 256
+AMPERE = (8, 0)
+FLOAT32 = 4
+
+
+class Moment(NamedTuple):
+    """Bytes alive at one moment: per token of the pass, per pair of tokens that attend, and per token attended to.
+
+    ``padded`` is like ``pair`` with the tokens attended to rounded up to 8; ``ragged`` the same, and only where they are no
+    multiple of 8. ``square`` is per pair, shared by all sequences. ``what`` names it in a formula.
+    """
+
+    token: int
+    pair: int = 0
+    attended: int = 0
+    padded: int = 0
+    ragged: int = 0
+    square: int = 0
+    what: str = ""
+
+
+class Shape(NamedTuple):
+    """What the choice of a kernel depends on: head counts and widths of one attention layer."""
+
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    v_head_dim: int
+
+    @property
+    def grouped(self) -> bool:
+        """Whether several query heads share a KV head."""
+        return self.n_heads != self.n_kv_heads
+
+
+class Context(NamedTuple):
+    """The run around the kernel: setting, element size, device, and whether it is decoding under a mask."""
+
+    attn: str
+    elem_bytes: int
+    bfloat16: bool
+    capability: tuple[int, int] | None
+    decoding: bool
+    masked: bool
+    packs_queries: bool
+
+
+def shape_of(mixer: Mixer) -> Shape | None:
+    """The attention shape of a mixer as its kernel sees it; None for mixers without one."""
+    match mixer.kind:
+        case "full" | "sliding" | "chunked":
+            return Shape(mixer.n_heads, mixer.n_kv_heads, mixer.head_dim, mixer.v_head_dim)
+        case "mla":
+            return Shape(mixer.n_heads, mixer.n_heads, mixer.nope_head_dim + mixer.rope_head_dim, mixer.v_head_dim)
+        case "compressed" | "cross":
+            return Shape(mixer.n_heads, mixer.n_kv_heads, mixer.head_dim, mixer.head_dim)
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+            return None
+
+
+def choose(shape: Shape, run: Context) -> tuple[Kernel, bool]:
+    """The kernel, and whether keys and values are first repeated for each query head.
+
+    Order of PyTorch: flash (half precision, no mask, equal head dims up to 256, compute capability 8.0), memory-efficient
+    (equal head counts), math. Transformers lets SDPA read keys in groups only without a mask.
+    """
+    if run.attn == "eager":
+        return "eager", shape.grouped
+    if run.attn == "flash_attention_2":
+        return "flash", False
+    in_groups = shape.grouped and not run.masked and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM
+    packed = shape.grouped and not in_groups and run.decoding and run.packs_queries
+    half = run.elem_bytes == 2
+    ampere = run.capability is None or run.capability >= AMPERE
+    if half and ampere and not run.masked and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM:
+        return "flash", False
+    fits = not in_groups and (not half or shape.head_dim % 8 == shape.v_head_dim % 8 == 0) and (ampere or not run.bfloat16)
+    return ("efficient" if fits else "math"), shape.grouped and not packed
+
+
+def moments(shape: Shape, run: Context, core: Moment, scores: tuple[int, int], widths: Mapping[str, int]) -> tuple[Moment, ...]:
+    """Moments inside the kernel: ``core`` is alive around it, ``scores`` (per token, per pair) are eager attention's own."""
+    kernel, repeats = choose(shape, run)
+    elem = run.elem_bytes
+    repeated = elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) if repeats else 0
+    around = core._replace(attended=core.attended + repeated)
+    out = shape.n_heads * shape.v_head_dim
+    match kernel:
+        case "eager":
+            return (around._replace(token=core.token + scores[0], pair=core.pair + scores[1]),)
+        case "flash":
+            return (_flash(shape, around, elem),)
+        case "efficient":
+            accumulator = FLOAT32 * out if max(shape.head_dim, shape.v_head_dim) > 128 and elem == 2 else 0
+            after = around._replace(token=core.token + elem * out + accumulator)
+            if not run.masked:
+                return (after,)
+            # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
+            return (after._replace(padded=elem), around._replace(pair=core.pair + elem, ragged=elem))
+        case "math":
+            return _math(shape, run, around, widths)
+
+
+def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
+    """Output and float32 log-sum-exp; head dims that are no multiple of 8 are padded in copies of q, k and v."""
+    width = ceil_to(shape.head_dim, 8)
+    token = elem * shape.n_heads * width + FLOAT32 * shape.n_heads
+    if width == shape.head_dim:
+        return around._replace(token=around.token + token)
+    keys = elem * 2 * shape.n_kv_heads * width
+    return around._replace(token=around.token + token + elem * shape.n_heads * width, attended=around.attended + keys)
+
+
+def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:
+    """Float32 copies of q, k and v, the scores, and their softmax; a causal mask of its own where there is none.
+
+    Source: PyTorch 2.13 _scaled_dot_product_attention_math.
+    """
+    out, scores = shape.n_heads * shape.v_head_dim, FLOAT32 * shape.n_heads
+    square = 0 if run.masked or run.decoding else FLOAT32
+    masked = around._replace(square=around.square + square)
+    copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (widths["Q"] + out))
+    return (
+        copies._replace(pair=around.pair + scores),
+        masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * out),
+    )

@@ -1,0 +1,115 @@
+"""What the user should know of these settings: findings, the engine's own refusals, and memory that is not counted."""
+
+from kvplan.core.device import Node
+from kvplan.core.ledger import Finding, Fix, NotModeled, Refusal
+from kvplan.core.model import ModelSpec
+from kvplan.engines.transformers.rules import VERSIONS, Rules
+from kvplan.engines.transformers.settings import Settings
+
+PLAIN = ("float32", "float16", "bfloat16", "float64")
+
+
+def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -> tuple[Finding, ...]:
+    """Findings that hold for every workload."""
+    found = []
+    if newer:
+        found.append(
+            Finding(
+                "KV301",
+                "warning",
+                f"transformers {settings.version} is newer than the versions that are modelled: rules of {VERSIONS[-1]}, wider intervals",
+                f"use --engine transformers@{VERSIONS[-1]} to compare",
+            )
+        )
+    if not model.form.checked:
+        found.append(
+            Finding(
+                "KV302",
+                "note",
+                f"nobody compared the activations of '{model.model_type}' with a trace of its modeling code: their interval is wide",
+                "weights and cache are not affected; `kvplan verify` measures the rest",
+            )
+        )
+    return (*found, *_on_paper(settings), *_several(node))
+
+
+def _on_paper(settings: Settings) -> list[Finding]:
+    """Element types that Transformers would not use: counted as asked, and said."""
+    found = []
+    if settings.dtype not in PLAIN:
+        found.append(
+            Finding(
+                "KV303",
+                "note",
+                f"dtype {settings.dtype} is arithmetic on paper: from_pretrained takes floating types of 16 bits or more",
+                "point at a quantized checkpoint to count its scales too",
+            )
+        )
+    if settings.cache != "quantized" and settings.kv_dtype != settings.compute_dtype:
+        found.append(
+            Finding(
+                "KV304",
+                "warning",
+                f"Transformers keeps a {settings.cache} cache in the type that the model computes in, {settings.compute_dtype}; "
+                f"{settings.kv_dtype} is arithmetic on paper",
+                "change --dtype, or take --cache quantized",
+                (Fix("--kv-dtype", settings.kv_dtype, settings.compute_dtype),),
+            )
+        )
+    return found
+
+
+def _several(node: Node) -> list[Finding]:
+    if len(node.gpus) < 2:
+        return []
+    return [
+        Finding(
+            "KV305",
+            "warning",
+            f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modelled",
+            "vLLM splits a model over GPUs: try --engine vllm",
+        )
+    ]
+
+
+def refusals(model: ModelSpec, settings: Settings, rules: Rules) -> tuple[Refusal, ...]:
+    """What Transformers itself would raise for these settings."""
+    found = []
+    if settings.attn == "sdpa" and model.form.eager_only:
+        found.append(
+            Refusal(
+                "KV310",
+                "load",
+                f"ValueError: {model.architecture} does not support an attention implementation through "
+                "torch.nn.functional.scaled_dot_product_attention yet.",
+            )
+        )
+    if settings.cache == "quantized":
+        found += _quantized(model, settings, rules)
+    return tuple(found)
+
+
+def _quantized(model: ModelSpec, settings: Settings, rules: Rules) -> list[Refusal]:
+    """A quantized cache wants full attention in every layer, and its fp8 backend came late."""
+    found = []
+    if settings.kv_dtype.startswith("float8") and not rules.fp8_cache:
+        found.append(Refusal("KV311", "config", "ValueError: Unknown quantization backend `fp8`"))
+    kinds = {mixer.kind for run in model.runs for mixer in run.layer.mixers}
+    if kinds - {"full", "mla"}:
+        found.append(
+            Refusal("KV312", "config", "ValueError: `QuantizedCache` is only supported for models with only full attention layers.")
+        )
+    return found
+
+
+def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
+    """What exists and is in no entry."""
+    found = [
+        NotModeled("kernel_scratch", "scratch inside kernels: sorting of routed tokens, grouped products, cuDNN attention since Hopper"),
+        NotModeled("padding", "prompts of unequal length: a mask of one byte per sequence and pair of tokens, and no flash attention"),
+    ]
+    if settings.cache == "static":
+        found.append(NotModeled("cuda_graphs", "generate() compiles decoding with a static cache: the memory of its CUDA graphs"))
+    if model.quantization:
+        found.append(NotModeled("dequantization", f"buffers in which '{model.quantization}' layers unpack their weights"))
+    return tuple(found)

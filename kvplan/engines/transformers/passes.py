@@ -1,0 +1,163 @@
+"""The two kinds of forward pass, over the prompt and over one token, as lines to evaluate.
+
+Source: transformers 5.24 generation/utils.py (_prefill, _sample), cache_utils.py, integrations/moe.py and modeling_*.py.
+"""
+
+from typing import NamedTuple
+
+from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
+from kvplan.engines.transformers.lines import Line, largest
+from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
+from kvplan.engines.transformers.widths import Rate, rate
+
+MLP = {True: ("4H + 3I",), False: ("4H + 2I",)}
+ROUTING = "4iA + fA + E"
+MOE = {
+    True: (f"4H + 4AH + {ROUTING}", f"4H + AH + 4AM + {ROUTING}"),
+    False: (f"4H + 4AH + {ROUTING}", f"4H + AH + 2AM + {ROUTING}"),
+}
+RAW = "K + V"
+CAT = f"3H + Q + {RAW}"
+
+
+class Device(NamedTuple):
+    """What decides which kernels run: compute capability (None where unknown) and the version's rule for decoding."""
+
+    capability: tuple[int, int] | None
+    packs_queries: bool
+
+
+def prefill(plan: Plan, device: Device, masked: tuple[bool, ...]) -> tuple[Line, ...]:
+    """Moments of the pass over the prompt; ``masked`` says for each rule whether its layers get an attention mask."""
+    lines: list[Line] = []
+    nothing = (0,) * len(plan.rules)
+    for i, kind in enumerate(plan.kinds):
+        run = _context(plan, device, decoding=False, masked=masked[kind.rule])
+        after = largest([*_inside(plan, kind, run), *_after(plan, kind)])
+        most = max(moment.token for moment in after)
+        before = largest([Moment(_rate(plan, kind, text).token, what=text) for text in _before(plan, kind)])
+        lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before if moment.token > most]
+        lines += [Line(moment, kind.rule, plus(kind.last, kind.own), nothing, kind=i) for moment in after]
+    return (*lines, head(plan, whole=plan.settings.forward == "plain"))
+
+
+def decode(plan: Plan, device: Device, masked: tuple[bool, ...]) -> tuple[Line, ...]:
+    """Moments of one decode step at the last layer of each kind; with windows, which shrink after the prompt, also at the first."""
+    lines: list[Line] = []
+    shrinks = plan.settings.cache == "dynamic" and any(rule.window is not None for rule in plan.rules)
+    for i, kind in enumerate(plan.kinds):
+        run = _context(plan, device, decoding=True, masked=masked[kind.rule])
+        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_gathered(plan, kind)])
+        before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT} as its cache grows")
+        for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
+            behind = plus(place, kind.own)
+            ahead = plus(plan.total, behind, times=-1)
+            lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind)), plus(ahead, kind.own), kind=i))
+            lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
+    return (*lines, head(plan, whole=False))
+
+
+def head(plan: Plan, *, whole: bool) -> Line:
+    """The output projection after the last layer: logits of one position of each sequence, or of the ``whole`` pass."""
+    hidden, row = plan.elem_bytes * plan.hidden, plan.form.logits * plan.elem_bytes * plan.vocab
+    return Line(Moment(hidden + row * whole, what="H + logits"), 0, plan.total, (0,) * len(plan.rules), 0 if whole else row)
+
+
+def choosing(plan: Plan, *, copies: int) -> Line:
+    """Between two passes: the output row, and ``copies`` of it in float32 (the scores now and those of the step before)."""
+    row = plan.vocab * (plan.elem_bytes + FLOAT32 * copies)
+    return Line(Moment(0, what="scores of the next token"), 0, plan.total, (0,) * len(plan.rules), row)
+
+
+def _context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
+    settings = plan.settings
+    return Context(
+        attn=settings.attn,
+        elem_bytes=plan.elem_bytes,
+        bfloat16=settings.compute_dtype == "bfloat16",
+        capability=device.capability,
+        decoding=decoding,
+        masked=masked,
+        packs_queries=device.packs_queries,
+    )
+
+
+def _rate(plan: Plan, kind: Kind, text: str) -> Rate:
+    return rate(text, kind.widths, plan.elem_bytes)
+
+
+def _before(plan: Plan, kind: Kind) -> tuple[str, ...]:
+    """Moments before the cache is written: projections and rotation, and the copies that quantize keys and values."""
+    if not kind.widths["N"]:
+        return ()
+    quantizes = (f"3H + Q + {RAW} + 2fV + bK",) if plan.settings.cache == "quantized" else ()
+    return (*plan.form.attention, *quantizes)
+
+
+def _inside(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
+    """Moments of the attention kernel and of the projection of its output."""
+    shape = next((found for mixer in kind.layer.mixers if (found := shape_of(mixer))), None)
+    if shape is None:
+        return []
+    form, elem = plan.form, plan.elem_bytes
+    shape = shape._replace(n_kv_heads=shape.n_kv_heads if not form.expands_kv else shape.n_heads)
+    core, raw = _rate(plan, kind, form.core), elem * (kind.widths["K"] + kind.widths["V"])
+    attended = _rate(plan, kind, form.context).token
+    token = core.token
+    if plan.settings.cache == "quantized" and run.decoding:
+        attended += raw
+    elif plan.settings.cache == "quantized" or (plan.settings.cache == "static" and run.masked and not run.decoding):
+        token += raw  # the cache returns what it was given, and keeps a copy
+    around = Moment(token, core.pair, attended, what=f"{form.core} around {run.attn} attention")
+    kept = _rate(plan, kind, form.kept_scores).pair if run.attn == "eager" else 0
+    projected = around._replace(token=token + elem * (kind.widths["O"] + kind.widths["H"]), pair=around.pair + kept)
+    return [*moments(shape, run, around, _rate(plan, kind, form.scores), kind.widths), projected]
+
+
+def _after(plan: Plan, kind: Kind) -> list[Moment]:
+    """Moments after attention: the norm, the feed-forwards, and what mixers with a state need."""
+    form = plan.form
+    kept = _rate(plan, kind, form.kept_scores).pair if plan.settings.attn == "eager" and kind.widths["N"] else 0
+    texts = [form.norm]
+    for ffn in kind.layer.ffns:
+        texts += (form.mlp or MLP[ffn.gated]) if ffn.kind == "dense" else (form.moe or MOE[ffn.gated])
+    states = dict(form.states)
+    texts += [states[mixer.kind] for mixer in kind.layer.mixers if mixer.kind in states]
+    return [Moment(found.token, found.pair + kept, what=text) for text, found in ((text, _rate(plan, kind, text)) for text in texts)]
+
+
+def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
+    """generate() decodes with batched_mm, which copies the weights of each token's experts.
+
+    Source: transformers 5.24 integrations/moe.py, batched_mm_experts_forward; modeling_utils.py, _optimize_model_for_decode.
+    """
+    moe = next((ffn for ffn in kind.layer.ffns if ffn.kind == "moe"), None)
+    if moe is None or plan.settings.forward == "plain" or not plan.form.gathers_experts:
+        return []
+    experts = sum(group.n_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
+    token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + moe.n_active * experts // moe.n_experts
+    return [Moment(token, what="copies of each token's experts")]
+
+
+def _growth(plan: Plan, kind: Kind) -> PerRule:
+    """Bytes per entry that growing one layer's cache takes for a moment, beside the old one.
+
+    torch.cat builds the new keys before the old ones go; a window builds keys and values first. A static window is rolled
+    into copies; the rest of a static cache is written in place, a quantized one is small.
+    """
+    cache, grown = plan.settings.cache, [0] * len(plan.rules)
+    if kind.store.slots and cache != "quantized":
+        slot = kind.store.slots[0]
+        windowed = slot.rule.window is not None
+        grown[kind.rule] = slot.bytes if windowed else slot.key_bytes if cache == "dynamic" else 0
+    return tuple(grown)
+
+
+def _requantized(plan: Plan, kind: Kind) -> int:
+    """Bytes per token attended to while a quantized layer is read: two float32 copies and the old values (fp8), or four plain copies."""
+    keys, values = kind.widths["K"], kind.widths["V"]
+    if plan.settings.cache != "quantized" or not kind.widths["N"]:
+        return 0
+    if plan.settings.kv_dtype.startswith("float8"):
+        return plan.elem_bytes * keys + 2 * FLOAT32 * values + keys + values
+    return 2 * plan.elem_bytes * (keys + values)

@@ -1,0 +1,105 @@
+"""A model as this engine runs it: kinds of layers, and what all of them keep."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kvplan.core.dtypes import DTYPES
+from kvplan.core.model import ActivationForm, Layer, ModelSpec
+from kvplan.engines.transformers.cache import Rule, Slot, Store, store
+from kvplan.engines.transformers.settings import Settings
+from kvplan.engines.transformers.widths import widths_of
+
+PerRule = tuple[int, ...]
+"""Bytes per kept entry and sequence, one number for each of the plan's rules."""
+
+
+class Kind(NamedTuple):
+    """Layers with equal mixers and feed-forwards.
+
+    ``first`` and ``last`` are what all layers before the first and before the last of them keep, ``own`` what one of them
+    keeps. ``rule`` is the index of the rule that says how many tokens they attend to.
+    """
+
+    layer: Layer
+    store: Store
+    first: PerRule
+    last: PerRule
+    own: PerRule
+    rule: int
+    widths: dict[str, int]
+
+
+class Plan(NamedTuple):
+    """What does not depend on the workload.
+
+    ``total`` is kept by all layers; ``fixed_bytes`` and ``state_bytes`` per sequence, of the fixed ones ``tail_bytes`` at most.
+    """
+
+    form: ActivationForm
+    settings: Settings
+    elem_bytes: int
+    hidden: int
+    vocab: int
+    rules: tuple[Rule, ...]
+    kinds: tuple[Kind, ...]
+    total: PerRule
+    fixed_bytes: int
+    tail_bytes: int
+    state_bytes: int
+
+
+def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
+    """Group equal layers and sum what they keep."""
+    elem = DTYPES[settings.compute_dtype].block_bytes
+    made = {id(run.layer): run.layer for run in model.runs}
+    known = {key: store(layer, settings.kv_dtype, elem) for key, layer in made.items()}
+    stores = [known[id(run.layer)] for run in model.runs]
+    rules = tuple(dict.fromkeys(slot.rule for kept in stores for slot in kept.slots)) or (Rule(),)
+    total: PerRule = (0,) * len(rules)
+    kinds: dict[tuple[object, ...], Kind] = {}
+    for run, kept in zip(model.runs, stores, strict=True):
+        layer, own = run.layer, by_rule(kept.slots, rules)
+        key = (layer.mixers, layer.ffns, layer.kv_source is None)
+        last = plus(total, own, times=run.n_layers - 1)
+        if key in kinds:
+            kinds[key] = kinds[key]._replace(last=last)
+        else:
+            rule = rules.index(kept.slots[0].rule) if kept.slots else _borrowed(model, layer, stores, rules)
+            kinds[key] = Kind(layer, kept, total, last, own, rule, widths_of(layer, model.hidden_size, model.vocab_size))
+        total = plus(last, own)
+    counts = [run.n_layers for run in model.runs]
+    return Plan(
+        form=model.form,
+        settings=settings,
+        elem_bytes=elem,
+        hidden=model.hidden_size,
+        vocab=model.vocab_size,
+        rules=rules,
+        kinds=tuple(kinds.values()),
+        total=total,
+        fixed_bytes=sum(n * kept.fixed_bytes for n, kept in zip(counts, stores, strict=True)),
+        tail_bytes=sum(n * kept.tail_bytes for n, kept in zip(counts, stores, strict=True)),
+        state_bytes=sum(n * kept.state_bytes for n, kept in zip(counts, stores, strict=True)),
+    )
+
+
+def by_rule(slots: Sequence[Slot], rules: Sequence[Rule]) -> PerRule:
+    """Bytes per entry of ``slots`` for each of ``rules``."""
+    return tuple([sum([slot.bytes for slot in slots if slot.rule == rule]) for rule in rules])
+
+
+def plus(a: PerRule, b: PerRule, *, times: int = 1) -> PerRule:
+    """``a`` + ``times`` · ``b``, rule by rule."""
+    return tuple([x + times * y for x, y in zip(a, b, strict=True)])
+
+
+def _borrowed(model: ModelSpec, layer: Layer, stores: Sequence[Store], rules: Sequence[Rule]) -> int:
+    """The rule of the layer whose keys and values this one reads; the first for layers without attention."""
+    if layer.kv_source is None:
+        return 0
+    start = 0
+    for run, kept in zip(model.runs, stores, strict=True):
+        start += run.n_layers
+        if layer.kv_source < start:
+            return rules.index(kept.slots[0].rule) if kept.slots else 0
+    return 0

@@ -1,0 +1,55 @@
+"""The cache as the answer shows it: groups of equal layers, bytes per token, what the mathematics keeps."""
+
+from kvplan.core.dtypes import DTYPES
+from kvplan.core.ledger import KvGroup, KvPlan
+from kvplan.core.mixers import Mixer
+from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+from kvplan.engines.transformers.cache import ideal_bytes, store
+from kvplan.engines.transformers.plan import Plan
+
+
+def kv_plan(model: ModelSpec, plan: Plan, load: Workload, reserved_bytes: int) -> KvPlan:
+    """The cache of this workload; ``reserved_bytes`` is what the engine takes for it, states included."""
+    ideal, next_ideal = (_ideal(model, plan, n) for n in (load.ctx_tokens, load.ctx_tokens + 1))
+    return KvPlan(
+        k_dtype=plan.settings.kv_dtype,
+        v_dtype=plan.settings.kv_dtype,
+        bytes_per_token=sum(cost // rule.ratio for cost, rule in zip(plan.total, plan.rules, strict=True)),
+        marginal_bytes_per_token=max(0, next_ideal - ideal),
+        state_bytes_per_sequence=plan.state_bytes,
+        ideal_bytes=min(reserved_bytes, load.batch * (ideal + plan.state_bytes)),
+        reserved_bytes=reserved_bytes,
+        groups=_groups(model, plan),
+    )
+
+
+def _ideal(model: ModelSpec, plan: Plan, n_tokens: int) -> int:
+    """Bytes that one sequence of ``n_tokens`` must keep in the cache's element type, scales of integers included."""
+    if plan.settings.cache == "quantized":
+        return sum(cost * rule.kept(n_tokens) for cost, rule in zip(plan.total, plan.rules, strict=True))
+    elem = DTYPES[plan.settings.kv_dtype].block_bytes
+    return sum(
+        run.n_layers * ideal_bytes(mixer, n_tokens, elem) for run in model.runs if run.layer.kv_source is None for mixer in run.layer.mixers
+    )
+
+
+def _groups(model: ModelSpec, plan: Plan) -> tuple[KvGroup, ...]:
+    """Layers that keep a cache or a state of their own, grouped by kind, window and bytes per token."""
+    counts: dict[tuple[str, int | None, int], int] = {}
+    for run in model.runs:
+        for mixer in run.layer.mixers if run.layer.kv_source is None else ():
+            slots = store(run.layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes).slots
+            cost = sum(slot.bytes // slot.rule.ratio for slot in slots)
+            key = (_kind(mixer), slots[0].rule.window if slots else None, cost)
+            counts[key] = counts.get(key, 0) + run.n_layers
+    return tuple(KvGroup(kind, n_layers, window, cost) for (kind, window, cost), n_layers in counts.items())
+
+
+def _kind(mixer: Mixer) -> str:
+    """The mixer's kind as the answer names it: every mixer with a state of fixed size is ``recurrent``."""
+    match mixer.kind:
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+            return "recurrent"
+        case "full" | "sliding" | "chunked" | "compressed" | "mla" | "cross":
+            return mixer.kind

@@ -1,0 +1,115 @@
+"""Widths of a layer under the letters of ActivationForm, and sums of them as bytes."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kvplan.core.mixers import Mixer
+from kvplan.core.model import Layer
+
+_OTHER_BYTES = {"f": 4, "i": 8, "b": 1}
+PAIR = "L"
+
+
+class Rate(NamedTuple):
+    """Bytes per token of a forward pass, and per pair of such a token and one that it attends to."""
+
+    token: int
+    pair: int
+
+
+class Term(NamedTuple):
+    """``times`` tensors of the product of ``letters``, in the model's type or one named by ``elem``."""
+
+    times: int
+    elem: str
+    letters: str
+
+
+@lru_cache(maxsize=512)
+def terms(text: str) -> tuple[Term, ...]:
+    """``4H + 2fNL`` as terms. The texts are a family's own and tested: a wrong one raises ValueError."""
+    return tuple(_term(part.strip()) for part in text.split("+")) if text else ()
+
+
+def _term(text: str) -> Term:
+    digits = text[: len(text) - len(text.lstrip("0123456789"))]
+    rest = text[len(digits) :]
+    elem = rest[:1] if rest[:1] in _OTHER_BYTES else ""
+    letters = rest[len(elem) :]
+    if not (letters.isalpha() and letters.isupper()):
+        raise ValueError(f"'{text}': expected a count, a type (f, i, b) and widths such as 2fNL")
+    return Term(int(digits or 1), elem, letters)
+
+
+def rate(text: str, widths: Mapping[str, int], elem_bytes: int) -> Rate:
+    """Bytes of ``text`` for a layer with ``widths``, its own element type taking ``elem_bytes``."""
+    token = pair = 0
+    for times, elem, letters in terms(text):
+        size = times * (_OTHER_BYTES[elem] if elem else elem_bytes)
+        for letter in letters:
+            if letter != PAIR:
+                size *= widths[letter]
+        if PAIR in letters:
+            pair += size
+        else:
+            token += size
+    return Rate(token, pair)
+
+
+def widths_of(layer: Layer, hidden: int, vocab: int) -> dict[str, int]:
+    """The letters of ActivationForm for one layer; 0 for what it doesn't have."""
+    found = dict.fromkeys("IQKVONGPUAEMSDCZ", 0) | {"H": hidden, "W": vocab}
+    for mixer in layer.mixers:
+        found |= _attention(mixer) | _state(mixer)
+    for ffn in layer.ffns:
+        if ffn.kind == "dense":
+            found["I"] = ffn.intermediate
+        else:
+            found |= {"A": ffn.n_active, "E": ffn.n_experts, "M": ffn.intermediate, "S": ffn.shared_intermediate}
+    return found
+
+
+def _attention(mixer: Mixer) -> dict[str, int]:
+    match mixer.kind:
+        case "full" | "sliding" | "chunked":
+            return _heads(mixer.n_heads, mixer.n_kv_heads, mixer.head_dim, mixer.v_head_dim)
+        case "compressed" | "cross":
+            return _heads(mixer.n_heads, mixer.n_kv_heads, mixer.head_dim, mixer.head_dim)
+        case "mla":
+            heads = _heads(mixer.n_heads, mixer.n_heads, mixer.nope_head_dim + mixer.rope_head_dim, mixer.v_head_dim)
+            latent = {"K": mixer.kv_lora_rank, "V": mixer.rope_head_dim, "P": mixer.nope_head_dim, "U": mixer.q_lora_rank or 0}
+            return heads | latent
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+            return {}
+
+
+def _state(mixer: Mixer) -> dict[str, int]:
+    match mixer.kind:
+        case "mamba1":
+            return {"D": mixer.inner_dim, "C": mixer.inner_dim, "Z": mixer.state_elems}
+        case "mamba2":
+            return {"D": mixer.inner_dim, "C": mixer.conv_dim, "Z": mixer.state_elems}
+        case "gated_delta":
+            return {"D": mixer.n_v_heads * mixer.v_head_dim, "C": mixer.conv_dim, "Z": mixer.state_elems}
+        case "linear":
+            return {"D": mixer.n_heads * mixer.v_head_dim, "Z": mixer.state_elems}
+        case "short_conv":
+            return {"D": mixer.channels, "C": mixer.channels}
+        case "rwkv":
+            return {"D": mixer.hidden_size, "Z": mixer.state_elems}
+        case "rg_lru":
+            return {"D": mixer.width, "C": mixer.width, "Z": mixer.state_elems}
+        case "full" | "sliding" | "chunked" | "compressed" | "mla" | "cross":
+            return {}
+
+
+def _heads(n_heads: int, n_kv_heads: int, head_dim: int, v_head_dim: int) -> dict[str, int]:
+    return {
+        "N": n_heads,
+        "G": n_kv_heads,
+        "Q": n_heads * head_dim,
+        "O": n_heads * v_head_dim,
+        "K": n_kv_heads * head_dim,
+        "V": n_kv_heads * v_head_dim,
+    }
