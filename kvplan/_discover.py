@@ -30,7 +30,8 @@ def claimant(package: str, attribute: str, key: str) -> ModuleType | None:
     Importing every adapter costs more than a whole estimate, reading them does not.
     """
     mentions = f'"{key}"'
-    for name, path in sorted(_files(package).items(), key=lambda item: (item[0] != key, item)):  # most ids are the name of their file
+    files = sorted(_files(package).items(), key=lambda file: (-len(os.path.commonprefix((file[0], key))), file))
+    for name, path in files:  # most ids begin as their file's name does
         with open(path, encoding="utf-8") as file:
             if mentions not in file.read():
                 continue

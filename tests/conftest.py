@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from kvplan.cli import main
+from tests.running import Ran, Run
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
@@ -31,3 +34,17 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the folder ../shared with real configs and engine answers")
     return SHARED
+
+
+@pytest.fixture
+def kvplan(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command line in this process, as a person would see it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*argv: str) -> Ran:
+        code = main(argv)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
+
+    return run
