@@ -30,8 +30,10 @@ def claimant(package: str, attribute: str, key: str) -> ModuleType | None:
     Importing every adapter costs more than a whole estimate, reading them does not.
     """
     mentions = f'"{key}"'
-    files = sorted(_files(package).items(), key=lambda file: (-len(os.path.commonprefix((file[0], key))), file))
-    for name, path in files:  # most ids begin as their file's name does
+    # most ids begin as their file's name does
+    files = _files(package)
+    alike = {name: len(os.path.commonprefix((name, key))) for name in files}  # noqa: RUF071  # names, not paths
+    for name, path in sorted(files.items(), key=lambda file: (-alike[file[0]], file)):
         with open(path, encoding="utf-8") as file:
             if mentions not in file.read():
                 continue

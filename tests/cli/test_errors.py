@@ -18,7 +18,7 @@ GOOD = {
 }
 
 ARGUMENTS = [
-    pytest.param(["estimate", "llama-2-7bb"], "did you mean 'llama-2-7b'?", id="a name with a near match"),
+    pytest.param(["estimate", "llama-2-7bb"], "did you mean 'llama-2-7b'", id="a name with a near match"),
     pytest.param(["estimate", "zzzzzz"], "`kvplan models` shows all", id="a name like no other"),
     pytest.param(["estimate"], "no MODEL was named", id="no model"),
     pytest.param(["estimate", ""], "no model was named", id="an empty name"),
