@@ -1,6 +1,6 @@
-"""Dense models with latent attention: MiniCPM3 and Youtu-LLM.
+"""Dense models with latent attention: MiniCPM3, Youtu-LLM, and PLM, whose feed-forward has no gate.
 
-Source: transformers 5.24 models/minicpm3, models/youtu.
+Source: transformers 5.24 models/minicpm3, models/youtu; PLM-Team/PLM-1.8B-Base modeling_plm.py, arXiv:2503.12167 §2.
 """
 
 from kvplan.core.model import DenseFfn, ModelSpec
@@ -9,7 +9,7 @@ from kvplan.specs.decoder import Style, assemble
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.latent import latent_form, latent_layers, read_mla
 
-MODEL_TYPES = ("minicpm3", "youtu")
+MODEL_TYPES = ("minicpm3", "youtu", "plm")
 
 DEFAULTS: dict[str, dict[str, object]] = {
     "minicpm3": {
@@ -27,6 +27,7 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "v_head_dim": 128,
         "max_position_embeddings": 131072,
     },
+    "plm": {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "max_position_embeddings": 4096},
 }
 
 
@@ -36,10 +37,8 @@ def build(cfg: Config) -> ModelSpec:
     cfg = cfg.with_defaults(DEFAULTS[model_type])
     if model_type == "minicpm3" and not cfg.has("v_head_dim"):
         cfg = _with_value_heads(cfg)
-    ffn, style = (
-        DenseFfn(cfg.integer("intermediate_size")),
-        MoeStyle(mlp_bias=model_type == "minicpm3" and cfg.flag("mlp_bias", default=False)),
-    )
+    ffn = DenseFfn(cfg.integer("intermediate_size"), gated=model_type != "plm")
+    style = MoeStyle(mlp_bias=model_type == "minicpm3" and cfg.flag("mlp_bias", default=False))
     layers = latent_layers(cfg, (read_mla(cfg),) * cfg.n_layers(), (ffn,) * cfg.n_layers(), style)
     return assemble(cfg, layers, Style(tied=True), latent_form(cfg, moe=False))
 
