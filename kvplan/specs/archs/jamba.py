@@ -32,18 +32,25 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _DEFAULTS)
     hidden, intermediate = cfg.integer("hidden_size"), cfg.integer("intermediate_size")
     heads, ssm, biases = read_heads(cfg, hidden), read_mamba1(cfg, hidden), read_biases(cfg)
-    n_experts = cfg.integer("num_experts", "num_local_experts", default=16)
     attends = Mixing((full(heads),), attention(hidden, heads))
     recurs = Mixing((ssm,), mamba1("mamba", hidden, ssm, biases, inner_norms=True))
     dense = FeedForward(DenseFfn(intermediate), gated_mlp(hidden, intermediate, name="feed_forward"))
-    experts = MoeFfn(n_experts, experts_per_token(cfg, "num_experts_per_tok", of=n_experts, default=2), intermediate)
-    sparse = FeedForward(experts, moe(hidden, experts, _MOE)) if n_experts > 1 else dense
+    sparse = _mixture(cfg, hidden, intermediate) or dense
     layers = mixed_layers(
         [attends if here else recurs for here in _every(cfg, "attn_layer", period=8, offset=4)],
         [sparse if here else dense for here in _every(cfg, "expert_layer", period=2, offset=1)],
         (*norm("input_layernorm", hidden), *norm("pre_ff_layernorm", hidden)),
     )
     return assemble(cfg, layers, Style(), ActivationForm())
+
+
+def _mixture(cfg: Config, hidden: int, intermediate: int) -> FeedForward | None:
+    """The mixture of experts; None where there is one expert, which makes it a dense feed-forward."""
+    n_experts = cfg.integer("num_experts", "num_local_experts", default=16)
+    if n_experts == 1:
+        return None
+    ffn = MoeFfn(n_experts, experts_per_token(cfg, "num_experts_per_tok", of=n_experts, default=2), intermediate)
+    return FeedForward(ffn, moe(hidden, ffn, _MOE))
 
 
 def _every(cfg: Config, name: str, *, period: int, offset: int) -> list[bool]:

@@ -99,7 +99,7 @@ def _read_block(cfg: Config) -> Block:
     n_kv_heads = cfg.integer("num_key_value_heads", default=n_heads)
     if n_heads % n_kv_heads:
         raise cfg.error("num_key_value_heads", f"expected a divisor of num_attention_heads = {n_heads}, found {n_kv_heads}")
-    head_dim = cfg.integer("attention_head_dim", "head_dim", default=max(1, 2 * hidden // n_heads))
+    head_dim = cfg.integer("head_dim", "attention_head_dim", default=max(1, 2 * hidden // n_heads))
     intermediate = cfg.integer("intermediate_size", default=4 * hidden)
     return Block(hidden, wide, Heads(n_heads, n_kv_heads, head_dim, head_dim), intermediate, cfg.flag("add_bias_linear", default=False))
 
