@@ -12,6 +12,7 @@ from kvplan.specs.blocks import Groups, norm, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("mimo_v2_flash",)
@@ -27,6 +28,7 @@ _DEFAULTS: Mapping[str, object] = {
 }
 _KINDS = ("full_attention", "sliding_attention")
 _ROTARY = 0.334
+_N_NEXT = 1  # no key counts the next-token layers of the checkpoint; vLLM 0.33 drafts with one: a window and a dense feed-forward
 
 
 def build(cfg: Config) -> ModelSpec:
@@ -44,7 +46,10 @@ def build(cfg: Config) -> ModelSpec:
     layers = [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)]
     width = rotary_dim(cfg, cfg.integer("head_dim"), default=_ROTARY)
     form = ActivationForm(rotary_dim=width, rope_tables=2, sinks=True, eager_only=True, router_float32=True)
-    return assemble(cfg, layers, Style(), form)
+    mixer, weights = _attention(cfg, hidden, "sliding_attention")
+    dense = DenseFfn(cfg.integer("intermediate_size"))
+    drafting = Layer((mixer,), (dense,), (*weights, *dense_or_moe(hidden, dense, moe)))
+    return assemble(cfg, layers, Style(), form)._replace(mtp=next_token(hidden, drafting, n_next_token(cfg, default=_N_NEXT)))
 
 
 def _numbered(cfg: Config, key: str, names: tuple[str, str]) -> tuple[str, ...] | None:
