@@ -54,7 +54,8 @@ def inner_or_flat(cfg: Config, key: str = "text_config") -> Config:
     """The config at ``key``, or ``cfg`` itself for files of the days when the language model's keys stood at the top."""
     if cfg.has(key):
         return cfg.sub(key)
-    own = {name: value for name, value in cfg.data.items() if name not in ("model_type", "architectures")}
+    outer = ("model_type", "architectures", "tie_word_embeddings")
+    own = {name: value for name, value in cfg.data.items() if name not in outer}
     return Config(own, where=cfg.where, path=cfg.path)
 
 

@@ -19,12 +19,11 @@ _EXTRA_ROWS = 8  # embeddings beyond the vocabulary: the image token and padding
 
 
 def build(cfg: Config) -> ModelSpec:
-    """The whole model, or the language model alone where the config or its architecture is of that."""
+    """The whole model, or the language model alone where the config or its architecture is of that; never tied."""
     if cfg.text("model_type") == "mllama_text_model":
-        return _language_model(cfg, source_tokens(Config({}, where=cfg.where)), tied=cfg.flag("tie_word_embeddings", default=False))
+        return _language_model(cfg, source_tokens(Config({}, where=cfg.where)))
     text = filled(cfg.sub("text_config"), "mllama_text_model")
-    tied = cfg.flag("tie_word_embeddings", default=False)
-    spec = _language_model(text, source_tokens(cfg.sub("vision_config")), tied=tied)
+    spec = _language_model(text, source_tokens(cfg.sub("vision_config")))
     if cfg.texts("architectures", default=()) == ("MllamaForCausalLM",):
         return spec
     vision = tower(cfg, kind="mllama_vision_model")
@@ -38,7 +37,7 @@ def source_tokens(vision: Config) -> int:
     return vision.integer("max_num_tiles", default=4) * (side**2 + 1)
 
 
-def _language_model(cfg: Config, n_source: int, *, tied: bool) -> ModelSpec:
+def _language_model(cfg: Config, n_source: int) -> ModelSpec:
     hidden, vocab, n_layers = cfg.integer("hidden_size"), cfg.integer("vocab_size"), cfg.n_layers()
     heads = read_heads(cfg, hidden)
     cross = set(cfg.integers("cross_attention_layers", default=_CROSS))
@@ -49,7 +48,7 @@ def _language_model(cfg: Config, n_source: int, *, tied: bool) -> ModelSpec:
         hidden_size=hidden,
         vocab_size=vocab,
         runs=runs(crossing if i in cross else plain for i in range(n_layers)),
-        weights=(*embedding(vocab + _EXTRA_ROWS, hidden), *norm("norm", hidden), *lm_head(vocab, hidden, tied=tied)),
+        weights=(*embedding(vocab + _EXTRA_ROWS, hidden), *norm("norm", hidden), *lm_head(vocab, hidden, tied=False)),
         stored_dtype="",
         max_ctx_tokens=max_ctx(cfg),
         form=ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim)),
