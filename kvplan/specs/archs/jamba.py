@@ -46,8 +46,8 @@ def build(cfg: Config) -> ModelSpec:
 
 def _mixture(cfg: Config, hidden: int, intermediate: int) -> FeedForward | None:
     """The mixture of experts; None where there is one expert, which makes it a dense feed-forward."""
-    n_experts = cfg.integer("num_experts", "num_local_experts", default=16)
-    if n_experts == 1:
+    n_experts = cfg.integer("num_experts", "num_local_experts", default=16, least=0)
+    if n_experts < 2:
         return None
     ffn = MoeFfn(n_experts, experts_per_token(cfg, "num_experts_per_tok", of=n_experts, default=2), intermediate)
     return FeedForward(ffn, moe(hidden, ffn, _MOE))
