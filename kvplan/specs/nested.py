@@ -22,12 +22,18 @@ def language_model(
     What the inner config leaves out of tying is read from the outer one where ``tied`` doesn't say.
     Raises ConfigError for a missing inner config or a family that no adapter claims.
     """
-    inner = cfg.sub(key)
-    if not inner.data:
-        raise cfg.error(key, "missing: expected the language model's config")
+    inner = text_config(cfg, key)
     if tied is None and cfg.has("tie_word_embeddings") and "tie_word_embeddings" not in inner.data:
         tied = cfg.flag("tie_word_embeddings")
     return text_model(inner, default_type=default_type, kind=kind, like=like, tied=tied)
+
+
+def text_config(cfg: Config, key: str = "text_config") -> Config:
+    """The config at ``key``. Raises ConfigError where there is none."""
+    inner = cfg.sub(key)
+    if not inner.data:
+        raise cfg.error(key, "missing: expected the language model's config")
+    return inner
 
 
 def text_model(inner: Config, *, default_type: str = "", kind: str = "", like: str = "", tied: bool | None = None) -> ModelSpec:

@@ -10,7 +10,7 @@ from kvplan.specs.blocks import Groups, embedding, gated_mlp, linear, lm_head, n
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import max_ctx, rotary_dim
 from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import filled
+from kvplan.specs.nested import filled, text_config
 from kvplan.specs.tower import parameter, part
 
 MODEL_TYPES = ("mllama", "mllama_text_model")
@@ -22,7 +22,7 @@ def build(cfg: Config) -> ModelSpec:
     """The whole model, or the language model alone where the config or its architecture is of that; never tied."""
     if cfg.text("model_type") == "mllama_text_model":
         return _language_model(cfg, source_tokens(Config({}, where=cfg.where)))
-    text = filled(cfg.sub("text_config"), "mllama_text_model")
+    text = filled(text_config(cfg), "mllama_text_model")
     spec = _language_model(text, source_tokens(cfg.sub("vision_config")))
     if cfg.texts("architectures", default=()) == ("MllamaForCausalLM",):
         return spec

@@ -8,7 +8,7 @@ from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
 from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended, filled
+from kvplan.specs.nested import amended, filled, text_config
 from kvplan.specs.tower import Block, Tower, encoder_attention, part
 
 MODEL_TYPES = ("molmo2",)
@@ -17,7 +17,7 @@ _FEATURES = (24, 18)
 
 def build(cfg: Config) -> ModelSpec:
     """``vit_config`` is the published name of the encoder's config, which then counts its unused layers too."""
-    text = _language_model(filled(cfg.sub("text_config"), "molmo2_text"), tied=cfg.flag("tie_word_embeddings", default=False))
+    text = _language_model(filled(text_config(cfg), "molmo2_text"), tied=cfg.flag("tie_word_embeddings", default=False))
     adapter = cfg.sub("adapter_config")
     features = next((adapter.integers(key, least=-64) for key in ("vit_layers", "vision_feature_layer") if adapter.has(key)), _FEATURES)
     if cfg.has("vision_config") or not cfg.has("vit_config"):
