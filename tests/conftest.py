@@ -15,6 +15,10 @@ settings.load_profile("repeatable")
 SHARED = Path(__file__).parent.parent.parent / "shared"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite what tests compare with by what they get now")
+
+
 @pytest.fixture(autouse=True)
 def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.socket.connect

@@ -1,6 +1,7 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
 import importlib
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
 from kvplan.core.workload import Workload
 from kvplan.estimator import findings, inverse
-from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal
+from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import workload
 from kvplan.estimator.options import Options
 from kvplan.specs import load_model
@@ -47,15 +48,17 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
     engine, version, parsed = _engine(options)
-    model = _model(options.model or parsed.model or "")
+    ref = options.model or parsed.model or ""
+    model, size = _model(ref, _stamp(ref))
     load, notes = workload(options, model)
     node = _node(options, probe=probe)
     settings = engine.resolve(parsed, load, model, node, version)
-    deployment = engine.deploy(model, settings, node)
+    deployment = _deployment(engine, model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
     places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
     found = Estimate(
         model=model,
+        size=size,
         engine=engine.name,
         version=version,
         settings=engine.shown(settings),
@@ -72,17 +75,27 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         fits_on=(),
         predicted_log=deployment.log_lines(),
         not_modeled=deployment.not_modeled,
-        findings=(*notes, *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
+        findings=(*notes, *findings.of_node(node), *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
     )
     if found.verdict in ("fits", "tight"):
         return found
     return found._replace(fits_on=_fits_on(engine, settings, found))
 
 
+def _stamp(ref: str) -> tuple[int, int] | None:
+    """What changes when the file behind ``ref`` does."""
+    try:
+        found = os.stat(ref)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
 @lru_cache(maxsize=256)
-def _model(ref: str) -> ModelSpec:
-    """Answers many requests for one model without reading it again."""
-    return load_model(ref)
+def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
+    """The model and its size; many requests for one model read and count it once, as long as its file stays as it is."""
+    model = load_model(ref)
+    return model, Size(model.n_params, model.n_active_params)
 
 
 def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
@@ -126,6 +139,10 @@ def _node(options: Options, *, probe: bool) -> Node:
 
 
 def _attached() -> Node:
+    from kvplan.hardware import presence
+
+    if not presence.driver():
+        return UNKNOWN_NODE
     from kvplan.hardware import probe
 
     return probe.attached() or UNKNOWN_NODE
@@ -135,7 +152,20 @@ def _fits_on(engine: Engine[object], settings: object, found: Estimate) -> tuple
     from kvplan.hardware import catalog
 
     gpus = catalog.candidates(found.fullest.needed.low)
-    return inverse.fits_on(lambda node: engine.deploy(found.model, settings, node), gpus, found.workload)
+    return inverse.fits_on(lambda node: _deployment(engine, found.model, settings, node), gpus, found.workload)
+
+
+_deployments: dict[tuple[int, object, Node], tuple[ModelSpec, Deployment]] = {}
+
+
+def _deployment(engine: Engine[object], model: ModelSpec, settings: object, node: Node) -> Deployment:
+    """The deployment; equal settings of one model object on an equal node share it (which keeps the object's id taken)."""
+    key = (id(model), settings, node)
+    if key not in _deployments:
+        if len(_deployments) >= 512:
+            _deployments.clear()
+        _deployments[key] = model, engine.deploy(model, settings, node)
+    return _deployments[key][1]
 
 
 def _place_total(place: Place, entries: tuple[Entry, ...], deployment: Deployment, load: Workload) -> PlaceTotal:

@@ -27,10 +27,18 @@ class Candidate(NamedTuple):
     headroom_bytes: int
 
 
+class Size(NamedTuple):
+    """The model's parameters, counted once however often it is asked about."""
+
+    n_params: int
+    n_active_params: int
+
+
 class Estimate(NamedTuple):
     """Where each byte goes for one request, and what that means."""
 
     model: ModelSpec
+    size: Size
     engine: str
     version: str
     settings: Mapping[str, int | float | str | bool | None]

@@ -1,7 +1,13 @@
 """What the model's own files say that the user should know."""
 
+from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
+
+
+def of_node(node: Node) -> tuple[Finding, ...]:
+    """How an ambiguous name of a GPU was read."""
+    return tuple(Finding("KV203", "note", note) for note in node.notes)
 
 
 def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:

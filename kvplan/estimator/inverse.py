@@ -1,6 +1,7 @@
 """The exact inverses of an estimate: the largest context and batch that still fit, and the smallest node that does."""
 
 from collections.abc import Callable, Iterable
+from itertools import count
 
 from kvplan.core.device import Gpu, Node
 from kvplan.core.engine import Capacity, Deployment
@@ -27,9 +28,20 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     own = deployment.capacity(load)
     if own is not None or not node.gpus:
         return own
-    ctx = largest(lambda n: _fits(deployment, node, _at_ctx(load, n)), guess=load.ctx_tokens, most=limit or MAX_COUNT)
-    batch = largest(lambda n: _fits(deployment, node, load._replace(batch=n)), guess=load.batch, most=MAX_COUNT)
+    short = shortage(deployment, node)
+    ctx = largest(lambda n: short(_at_ctx(load, n)), guess=load.ctx_tokens, most=limit or MAX_COUNT)
+    batch = largest(lambda n: short(load._replace(batch=n)), guess=load.batch, most=MAX_COUNT)
     return Capacity(None, None, None, None, None, None, max_ctx_tokens=ctx, max_batch=batch)
+
+
+def shortage(deployment: Deployment, node: Node) -> Callable[[Workload], int]:
+    """Bytes by which the poorest place of the node misses what a workload needs at most; it fits up to 0."""
+    places = [(place.id, place.usable_bytes or 0) for place in node.places()]
+
+    def short(load: Workload) -> int:
+        return max(deployment.need_bytes(place, load).high - usable for place, usable in places)
+
+    return short
 
 
 def _at_ctx(load: Workload, ctx_tokens: int) -> Workload:
@@ -37,44 +49,48 @@ def _at_ctx(load: Workload, ctx_tokens: int) -> Workload:
     return Workload(ctx_tokens, load.batch, max(1, ctx_tokens - load.decode_steps))
 
 
-def _fits(deployment: Deployment, node: Node, load: Workload) -> bool:
-    return all(
-        place.usable_bytes is not None and deployment.need_bytes(place.id, load).high <= place.usable_bytes for place in node.places()
-    )
+def largest(short: Callable[[int], int], *, guess: int, most: int) -> int:
+    """The largest n from 1 to ``most`` with ``short(n) <= 0``, 0 if none; ``short`` must never fall as n grows.
 
-
-def largest(ok: Callable[[int], bool], *, guess: int, most: int) -> int:
-    """The largest n from 1 to ``most`` for which ``ok`` holds, 0 if none; ``ok`` must not hold again once it fails.
-
-    Gallops away from ``guess``, then halves: few calls when the answer is near it.
+    Follows the line through the last two points, as memory is nearly linear in both context and batch; halves the
+    bracket where that does not help. Few calls: each one is a whole estimate.
     """
-    guess = min(guess, most)
-    low, high, step = 0, most + 1, max(1, guess)
-    if ok(guess):
-        low = guess
-        while low < most:
-            probe = min(most, low + step)
-            if not ok(probe):
-                high = probe
-                break
-            low, step = probe, step * 2
-    else:
-        high = guess
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if ok(middle) else (low, middle)
+    low, high = 0, most + 1
+    last: tuple[int, int] | None = None
+    n = min(guess, most)
+    for step in count():
+        missing = short(n)
+        low, high = (n, high) if missing <= 0 else (low, n)
+        if high - low == 1:
+            break
+        n, last = _next(n, missing, last, halve=step > _PATIENCE or step % 4 == 3, bracket=(low, high)), (n, missing)
     return low
+
+
+_PATIENCE = 12
+
+
+def _next(n: int, missing: int, last: tuple[int, int] | None, *, halve: bool, bracket: tuple[int, int]) -> int:
+    """Where to look next, strictly inside the bracket."""
+    low, high = bracket
+    if halve:
+        return (low + high) // 2
+    if last is None:
+        proposed = 2 * n if missing <= 0 else n // 2
+    elif missing == last[1]:
+        proposed = (low + high) // 2
+    else:
+        proposed = n - missing * (n - last[0]) // (missing - last[1])
+    return min(max(proposed, low + 1), high - 1)
 
 
 def fits_on(deploy: Callable[[Node], Deployment], gpus: Iterable[Gpu], load: Workload, *, most: int = 3) -> tuple[Candidate, ...]:
     """The first ``most`` of ``gpus`` (smallest first) on one of which the workload fits for certain."""
     found: list[Candidate] = []
     for gpu in gpus:
-        node = Node(id=gpu.id, source="flag", gpus=(gpu,))
-        deployment = deploy(node)
-        if _fits(deployment, node, load):
-            needed = deployment.need_bytes("gpu0", load).best
-            found.append(Candidate(gpu.id, 1, gpu.cuda_bytes - needed))
+        need = deploy(Node(id=gpu.id, source="flag", gpus=(gpu,))).need_bytes("gpu0", load)
+        if need.high <= gpu.cuda_bytes:
+            found.append(Candidate(gpu.id, 1, gpu.cuda_bytes - need.best))
             if len(found) == most:
                 break
     return tuple(found)

@@ -59,8 +59,7 @@ def node(text: str, *, n_gpus: int | None = None) -> Node:
 
 def candidates(least_bytes: int) -> tuple[Gpu, ...]:
     """Cards to propose, smallest first: discrete, on sale under that name, memory verified, at least ``least_bytes`` for a process."""
-    gpus = [_gpu(gpu_id) for gpu_id in _proposable()]
-    return tuple(sorted((gpu for gpu in gpus if gpu.cuda_bytes >= least_bytes), key=lambda gpu: gpu.cuda_bytes))
+    return tuple(gpu for gpu in _by_size() if gpu.cuda_bytes >= least_bytes)
 
 
 def node_sizes(least_bytes: int, counts: tuple[int, ...] = (1, 2, 4, 8)) -> tuple[tuple[Gpu, int], ...]:
@@ -114,6 +113,11 @@ def _no_gpu(n_gpus: int | None) -> Node:
             "contradiction", f"--gpu none and --gpus {n_gpus} contradict each other", hint="name the GPU, or give --tp alone"
         )
     return UNKNOWN_NODE
+
+
+@cache
+def _by_size() -> tuple[Gpu, ...]:
+    return tuple(sorted((_gpu(gpu_id) for gpu_id in _proposable()), key=lambda gpu: gpu.cuda_bytes))
 
 
 def _proposable() -> list[str]:

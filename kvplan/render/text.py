@@ -62,7 +62,7 @@ def _remark(entry: Entry, answer: Estimate) -> str:
     if entry.term == "kv_cache" and answer.kv.bytes_per_token:
         return f"{format_size(answer.kv.bytes_per_token)} per token"
     if entry.term == "weights":
-        return f"{answer.model.n_params:,} parameters"
+        return f"{answer.size.n_params:,} parameters"
     return ""
 
 
@@ -117,6 +117,6 @@ def cache_plan(answer: Estimate) -> str:
 def _model_facts(answer: Estimate) -> str:
     model = answer.model
     limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
-    active = f", {model.n_active_params:,} active" if model.n_active_params != model.n_params else ""
-    size = f"{model.n_layers} layers, {model.n_params:,} parameters{active}, {limit}"
+    active = f", {answer.size.n_active_params:,} active" if answer.size.n_active_params != answer.size.n_params else ""
+    size = f"{model.n_layers} layers, {answer.size.n_params:,} parameters{active}, {limit}"
     return f"model\n  {model.architecture}: {size}, stored as {model.stored_dtype}"

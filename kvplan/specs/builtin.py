@@ -1,4 +1,4 @@
-"""The built-in models: one YAML file each, found by id or alias without an index.
+"""The built-in models: one YAML file each, found by id, or by alias through the index ``aliases.tsv``.
 
 Their ``config`` is written in the JSON that YAML contains, and their other keys stand on one line each: read so, a
 built-in model needs no YAML parser, whose import alone takes longer than the estimate. A test reads them both ways.
@@ -9,6 +9,8 @@ import os
 from functools import cache
 
 from kvplan.core.errors import RequestError, near_matches
+
+INDEX = "aliases.tsv"  # reading every spec for an alias takes as long as an estimate
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _FOLDERS = (os.path.join(_PACKAGE, "_model_specs"), os.path.join(os.path.dirname(_PACKAGE), "model_specs"))  # a wheel; a checkout
@@ -30,7 +32,15 @@ def find(name: str) -> str | None:
     wanted = name.lower()
     if "/" not in wanted and os.path.isfile(_path(wanted)):
         return wanted
-    return next((model_id for model_id in ids() if wanted in aliases(model_id)), None)
+    with open(os.path.join(folder(), INDEX), encoding="utf-8") as file:
+        found = file.read().partition(f"\n{wanted}\t")[2]
+    return found.partition("\n")[0] or None
+
+
+def index() -> str:
+    """The text of the index as the spec files give it: an alias and its id a line. A test holds the file to it."""
+    lines = sorted(f"{alias}\t{model_id}" for model_id in ids() for alias in aliases(model_id))
+    return "\n".join(("alias\tid", *lines, ""))
 
 
 def text(model_id: str) -> str:

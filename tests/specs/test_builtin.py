@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -24,6 +26,13 @@ def test_the_quick_reader_reads_what_yaml_reads(name: str) -> None:
 def test_ids_and_aliases_are_unique() -> None:
     names = [name for model_id in builtin.ids() for name in (model_id, *builtin.aliases(model_id))]
     assert len(names) == len(set(names))
+
+
+def test_the_index_is_what_the_specs_say(request: pytest.FixtureRequest) -> None:
+    path = Path(builtin.folder()) / builtin.INDEX
+    if request.config.getoption("--update-golden"):
+        path.write_text(builtin.index(), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == builtin.index(), "run: pytest --update-golden tests/specs/test_builtin.py"
 
 
 def test_names_are_found_whatever_their_case() -> None:
