@@ -9,14 +9,19 @@ import pytest
 from kvplan.cli import catalog
 from tests.running import Run
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+PATH = Path(__file__).parent.parent / "README.md"
+README = PATH.read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n\$ (kvplan [^\n]+)\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[command for command, _ in CONSOLE])
-def test_console_examples(kvplan: Run, command: str, shown: str) -> None:
+def test_console_examples(kvplan: Run, request: pytest.FixtureRequest, command: str, shown: str) -> None:
     ran = kvplan(*shlex.split(command)[1:])
-    assert ran.out + ran.err == shown
+    if request.config.getoption("--update-golden"):
+        head = f"```console\n$ {command}\n"
+        PATH.write_text(PATH.read_text().replace(f"{head}{shown}```", f"{head}{ran.out}{ran.err}```"))
+    else:
+        assert ran.out + ran.err == shown
 
 
 def test_there_are_examples() -> None:
