@@ -1,0 +1,57 @@
+"""Reads one job, measures it, prints one record."""
+
+import contextlib
+import json
+import platform
+import sys
+import time
+
+from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
+
+
+def main() -> int:
+    """Answer the job on stdin with a record on stdout; what libraries print goes to stderr."""
+    job = Job(**json.load(sys.stdin))
+    with contextlib.redirect_stdout(sys.stderr):
+        record = answer(job)
+    sys.stdout.write(json.dumps(to_json(record)) + "\n")
+    return 0
+
+
+def answer(job: Job) -> Record:
+    """The record of ``job``. Running out of memory is an answer, and so is a model that Transformers can't build or run."""
+    import torch
+    import transformers
+
+    from kvplan.verifier.child import passes
+    from kvplan.verifier.child.meters import CpuMeter, CudaMeter
+
+    transformers.logging.set_verbosity_error()
+    blank = Record(
+        job=job,
+        outcome="failed",
+        error=None,
+        taken_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        versions={"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__},
+        device=Device(job.device, platform.processor() or platform.machine(), None, None, None),
+        before=Snapshot(),
+    )
+    if job.device == "cuda" and not torch.cuda.is_available():
+        return blank._replace(error="torch sees no CUDA device")
+    meter = CudaMeter() if job.device == "cuda" else CpuMeter()
+    blank = blank._replace(versions=blank.versions | meter.versions(), device=meter.device(), before=meter.before())
+    record = blank
+    try:
+        for reached in passes.run(blank, meter):
+            record = reached
+    except torch.OutOfMemoryError as problem:
+        return record._replace(outcome="oom", error=str(problem))
+    except passes.TooLargeError as problem:
+        return record._replace(outcome="refused", error=str(problem))
+    except Exception as problem:  # of a model's own code: any; the caller shows it
+        return record._replace(outcome="failed", error=f"{type(problem).__name__}: {problem}")
+    return record._replace(outcome="ran")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

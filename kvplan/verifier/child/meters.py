@@ -1,0 +1,147 @@
+"""Clocks and byte counters of the device that the model runs on."""
+
+import gc
+import platform
+from typing import Protocol
+
+import torch
+
+from kvplan.hardware import host
+from kvplan.verifier.child import driver
+from kvplan.verifier.record import Device, Snapshot
+
+
+class Meter(Protocol):
+    """What a pass needs to know of its device."""
+
+    torch_device: str
+
+    def versions(self) -> dict[str, str | None]:
+        """What of the device's software has a version."""
+        ...
+
+    def device(self) -> Device:
+        """The device, before anything runs on it."""
+        ...
+
+    def before(self) -> Snapshot:
+        """What others hold of it, before this process makes a context."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """What a model can take."""
+        ...
+
+    def settle(self) -> None:
+        """Finish what is queued, give back what is cached, and begin counting peaks anew."""
+        ...
+
+    def restart(self) -> None:
+        """Begin counting peaks anew and leave everything else as it is."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for what is queued: clocks and the driver's figures are right only then."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Memory now, and peaks since ``settle``."""
+        ...
+
+
+class CpuMeter:
+    """Counts nothing but what tensors say of themselves: the C allocator has no peaks to ask for."""
+
+    torch_device = "cpu"
+
+    def versions(self) -> dict[str, str | None]:
+        """Nothing beyond torch."""
+        return {}
+
+    def device(self) -> Device:
+        """The processor."""
+        return Device("cpu", platform.processor() or platform.machine(), None, None, None)
+
+    def before(self) -> Snapshot:
+        """Unknown."""
+        return Snapshot()
+
+    def free_bytes(self) -> int | None:
+        """Host memory that is available."""
+        ram = host.memory()
+        return ram.available_bytes if ram else None
+
+    def settle(self) -> None:
+        """Drop what only the garbage collector holds."""
+        gc.collect()
+
+    def restart(self) -> None:
+        """There are no peaks."""
+
+    def finish(self) -> None:
+        """The CPU queues nothing."""
+
+    def snapshot(self) -> Snapshot:
+        """Unknown."""
+        return Snapshot()
+
+
+class CudaMeter:
+    """The first visible CUDA device: torch's allocator, CUDA and the driver, each on its own."""
+
+    torch_device = "cuda:0"
+
+    def __init__(self) -> None:
+        """Reads properties only: no context is made, so that ``before`` is what others hold."""
+        self._properties = torch.cuda.get_device_properties(0)
+        words = [f"{kind}-{self._properties.uuid}" for kind in ("GPU", "MIG")]
+        views = {word: driver.look(word) for word in words}
+        self._uuid = next((word for word in words if views[word].total_bytes is not None), words[0])
+        self._first = views[self._uuid]
+
+    def versions(self) -> dict[str, str | None]:
+        """CUDA, cuDNN and the driver."""
+        cudnn = torch.backends.cudnn.version()
+        return {"cuda": torch.version.cuda, "cudnn": str(cudnn) if cudnn else None, "driver": self._first.version}
+
+    def device(self) -> Device:
+        """Name and totals."""
+        found = self._properties
+        return Device("cuda", found.name, f"{found.major}.{found.minor}", found.total_memory, self._first.total_bytes)
+
+    def before(self) -> Snapshot:
+        """What the driver sees of other processes."""
+        return Snapshot(device_used_bytes=self._first.used_bytes)
+
+    def free_bytes(self) -> int | None:
+        """What CUDA can still give; makes the context."""
+        return int(torch.cuda.mem_get_info(0)[0])
+
+    def settle(self) -> None:
+        """Collect, synchronize, empty the cache, reset the peaks."""
+        gc.collect()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        self.restart()
+
+    def restart(self) -> None:
+        """Reset the peaks."""
+        torch.cuda.reset_peak_memory_stats()
+
+    def finish(self) -> None:
+        """Synchronize."""
+        torch.cuda.synchronize()
+
+    def snapshot(self) -> Snapshot:
+        """All three views, after synchronizing."""
+        torch.cuda.synchronize()
+        view = driver.look(self._uuid)
+        return Snapshot(
+            allocated_bytes=torch.cuda.memory_allocated(),
+            peak_allocated_bytes=torch.cuda.max_memory_allocated(),
+            reserved_bytes=torch.cuda.memory_reserved(),
+            peak_reserved_bytes=torch.cuda.max_memory_reserved(),
+            process_bytes=view.process_bytes,
+            device_used_bytes=view.used_bytes,
+            free_bytes=int(torch.cuda.mem_get_info(0)[0]),
+        )

@@ -1,0 +1,40 @@
+"""Records as files: written whole or not at all, and named by what they measured."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from kvplan.hardware import names
+from kvplan.verifier.process import dumps
+from kvplan.verifier.record import Record
+
+FOLDER = Path("reports") / "measurements"
+
+
+def name(record: Record) -> str:
+    """``h200_llama-2-7b_ctx4096_b8_2026-11-29T150000Z.json``: GPU, model, context, batch, date."""
+    job = record.job
+    known = names.with_label(record.device.name)
+    gpu = known[0] if record.device.kind == "cuda" and len(known) == 1 else record.device.name if record.device.kind == "cuda" else "cpu"
+    return f"{_slug(gpu)}_{_slug(job.id)}_ctx{job.ctx_tokens}_b{job.batch}_{record.taken_at.replace(':', '')}.json"
+
+
+def write(record: Record, folder: Path) -> Path:
+    """Write the record into ``folder``, which is made if need be, and return the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name(record)
+    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(dumps(record))
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")

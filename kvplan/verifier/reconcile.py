@@ -1,0 +1,116 @@
+"""Estimate against measurement, term by term."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvplan.core.ledger import Interval, exactly, total
+from kvplan.core.units import MIB
+from kvplan.estimator import Estimate
+from kvplan.verifier.record import Record, Snapshot
+
+# Peaks are compared with room for what no tensor of the model accounts for: each allocation is rounded to 512 bytes, and
+# attention kernels take scratch whose size no public source gives. The formulas themselves miss traces of the modeling code
+# by at most 0.03 % (prefill) and 1 % (decode) of the bytes beyond the weights.
+LIVE_SHARE = 0.02
+LIVE_FLOOR_BYTES = 32 * MIB
+# Some hundred tensors of weights and buffers, each rounded to 512 bytes.
+ROUNDING_BYTES = MIB
+
+
+class Term(NamedTuple):
+    """One thing that was both estimated and measured; right if it lies within the interval, widened by the tolerance."""
+
+    term: str
+    phase: str
+    estimate: Interval
+    measured_bytes: int
+    tolerance_bytes: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether they agree."""
+        return self.estimate.low - self.tolerance_bytes <= self.measured_bytes <= self.estimate.high + self.tolerance_bytes
+
+
+def reconcile(estimate: Estimate, record: Record) -> tuple[Term, ...]:
+    """What the run got to: weights, cache and states to the byte; on a GPU the transients, the peaks and the process too."""
+    return (*_exact(estimate, record), *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
+
+
+def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
+    """What arithmetic gives: no tolerance."""
+    if record.model:
+        yield Term("weights", "load", _sum(estimate, "weights"), record.model.parameter_bytes, 0)
+    phases = [phase for phase in (record.prefill, record.decode) if phase]
+    if len(phases) == 2 or (phases and estimate.workload.decode_steps == 0):  # the fuller of two moments needs both
+        yield Term("kv_cache", "decode", _sum(estimate, "kv_cache"), max(phase.kv_bytes for phase in phases), 0)
+        state = max(phase.state_bytes for phase in phases)
+        if state or _sum(estimate, "recurrent_state").best:
+            yield Term("recurrent_state", "decode", _sum(estimate, "recurrent_state"), state, 0)
+
+
+def _live(estimate: Estimate, record: Record) -> Iterator[Term]:
+    """Peaks of live tensors: torch's own, less what was there before the run and belongs to no weight (buffers, workspaces)."""
+    if record.model is None or record.loaded is None or record.loaded.allocated_bytes is None:
+        return
+    weights, others = record.model.parameter_bytes, record.loaded.allocated_bytes - record.model.parameter_bytes
+    phases = estimate.phases
+    highest = 0
+    for name, phase, expected in (
+        ("prefill", record.prefill, phases.prefill_peak_bytes),
+        ("decode", record.decode, phases.decode_peak_bytes),
+    ):
+        if phase and phase.memory.peak_allocated_bytes is not None and expected is not None:
+            live = phase.memory.peak_allocated_bytes - others
+            highest = max(highest, live)
+            yield Term("peak", name, exactly(expected), live, _tolerance(live - weights))
+    if highest and record.prefill:
+        held = max(phase.kv_bytes + phase.state_bytes for phase in (record.prefill, record.decode) if phase)
+        transients = highest - weights - held
+        yield Term(
+            "activations", phases.peak or "prefill", _sum(estimate, "activations", "logits"), transients, _tolerance(highest - weights)
+        )
+
+
+def _allocator(estimate: Estimate, record: Record) -> Iterator[Term]:
+    """What torch's allocator holds beside the tensors of the model: cuBLAS's workspace, and segments that are not full."""
+    model, loaded = record.model, record.loaded
+    if model is None or loaded is None or loaded.allocated_bytes is None:
+        return
+    workspace = _sum(estimate, "workspace")
+    if workspace.best:
+        beside = loaded.allocated_bytes - model.parameter_bytes - model.buffer_bytes
+        yield Term("workspace", "load", workspace, beside, ROUNDING_BYTES)
+    phases = [phase.memory for phase in (record.prefill, record.decode) if phase]
+    reserved = [memory.peak_reserved_bytes for memory in phases if memory.peak_reserved_bytes is not None]
+    allocated = [memory.peak_allocated_bytes for memory in phases if memory.peak_allocated_bytes is not None]
+    if reserved and allocated and _sum(estimate, "allocator").high:
+        yield Term("allocator", "peak", _sum(estimate, "allocator"), max(reserved) - max(allocated), ROUNDING_BYTES)
+
+
+def _process(estimate: Estimate, record: Record) -> Iterator[Term]:
+    """What the process takes of the device by the driver; reserved memory never shrinks by itself, so the end shows the peak."""
+    last = record.decode or record.prefill
+    taken = _taken(record.before, last.memory) if last else None
+    if last is None or taken is None or last.memory.reserved_bytes is None:
+        return
+    if _sum(estimate, "runtime_context").best:
+        yield Term("runtime_context", "load", _sum(estimate, "runtime_context"), taken - last.memory.reserved_bytes, 0)
+    yield Term("total", "peak", estimate.fullest.needed, taken, 0)
+
+
+def _taken(before: Snapshot, after: Snapshot) -> int | None:
+    """The driver's figure for this process, else what the device's use grew by (in a container process ids may not match)."""
+    if after.process_bytes is not None:
+        return after.process_bytes
+    if after.device_used_bytes is None or before.device_used_bytes is None:
+        return None
+    return after.device_used_bytes - before.device_used_bytes
+
+
+def _tolerance(beyond_weights: int) -> int:
+    return max(LIVE_FLOOR_BYTES, int(LIVE_SHARE * beyond_weights))
+
+
+def _sum(estimate: Estimate, *terms: str) -> Interval:
+    return total(entry.size for entry in estimate.entries if entry.term in terms)

@@ -1,0 +1,121 @@
+"""What a measuring process is asked and what it answers; the standard library alone, because it runs beside torch only."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Job(NamedTuple):
+    """One run to measure: the model of ``config`` with random weights, a prefill of ``prompt_tokens``, then decode to ``ctx_tokens``.
+
+    ``device`` is ``cuda`` or ``cpu``; ``attn``, ``cache`` and ``forward`` are those of the Transformers engine. A model
+    whose parameters take more than ``max_bytes`` (None: the memory that is free) is refused before anything is allocated.
+    """
+
+    id: str
+    config: dict[str, object]
+    dtype: str
+    ctx_tokens: int
+    batch: int
+    prompt_tokens: int
+    device: str = "cuda"
+    attn: str = "sdpa"
+    cache: str = "dynamic"
+    forward: str = "generate"
+    max_bytes: int | None = None
+
+
+class Snapshot(NamedTuple):
+    """Memory at one moment, None where nobody tells.
+
+    The first four are those of torch's caching allocator, peaks since the phase began. ``process_bytes`` and
+    ``device_used_bytes`` are the driver's (what it reserves for itself not counted), ``free_bytes`` is CUDA's.
+    """
+
+    allocated_bytes: int | None = None
+    peak_allocated_bytes: int | None = None
+    reserved_bytes: int | None = None
+    peak_reserved_bytes: int | None = None
+    process_bytes: int | None = None
+    device_used_bytes: int | None = None
+    free_bytes: int | None = None
+
+
+class Built(NamedTuple):
+    """The model as Transformers built it; distinct parameters, tied ones once. ``attn`` is the attention that it chose."""
+
+    architecture: str
+    attn: str
+    n_params: int
+    parameter_bytes: int
+    buffer_bytes: int
+    seconds: float
+
+
+class Phase(NamedTuple):
+    """A prefill (one step) or the decode steps after it: memory at its end, peaks within it.
+
+    ``kv_bytes`` and ``state_bytes`` are what the cache's tensors hold at the end, views counted as the storage behind them.
+    """
+
+    n_steps: int
+    seconds: float
+    kv_bytes: int
+    state_bytes: int
+    memory: Snapshot
+
+
+class Device(NamedTuple):
+    """Where it ran; the totals as CUDA and as the driver tell them."""
+
+    kind: str
+    name: str
+    compute_capability: str | None
+    cuda_total_bytes: int | None
+    driver_total_bytes: int | None
+
+
+class Record(NamedTuple):
+    """The answer. ``outcome`` is ``ran``, ``oom``, ``refused`` (too large) or ``failed``; what was not reached is None."""
+
+    job: Job
+    outcome: str
+    error: str | None
+    taken_at: str
+    versions: dict[str, str | None]
+    device: Device
+    before: Snapshot
+    model: Built | None = None
+    loaded: Snapshot | None = None
+    prefill: Phase | None = None
+    decode: Phase | None = None
+
+
+def to_json(record: Record) -> dict[str, object]:
+    """The record as JSON values."""
+    return {key: _plain(value) for key, value in record._asdict().items()}
+
+
+def _plain(value: object) -> object:
+    """A named tuple as a mapping, at any depth."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {key: _plain(item) for key, item in value._asdict().items()}
+    return value
+
+
+def from_json(data: dict[str, Any]) -> Record:
+    """The record that ``to_json`` wrote. Raises KeyError or TypeError for anything else."""
+    kinds: dict[str, Callable[..., object]] = {
+        "job": Job,
+        "device": Device,
+        "before": Snapshot,
+        "model": Built,
+        "loaded": Snapshot,
+        "prefill": _phase,
+        "decode": _phase,
+    }
+    parts = {key: kind(**data[key]) for key, kind in kinds.items() if data[key] is not None}
+    return Record(**{**data, **parts})
+
+
+def _phase(*, memory: dict[str, Any], **rest: Any) -> Phase:
+    return Phase(**rest, memory=Snapshot(**memory))

@@ -1,0 +1,77 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from kvplan.verifier import files
+from kvplan.verifier.process import dumps
+from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
+from kvplan.verifier.shrink import cut, tiny
+
+RECORD = Record(
+    job=Job("meta-llama/Llama-2-7b", {"model_type": "llama", "layer_types": ["a"]}, "float16", 4096, 8, 4088, max_bytes=7),
+    outcome="ran",
+    error=None,
+    taken_at="2026-11-29T15:00:01Z",
+    versions={"torch": "2.11.0", "driver": None},
+    device=Device("cuda", "NVIDIA H200", "9.0", 1, 2),
+    before=Snapshot(device_used_bytes=3),
+    model=Built("LlamaForCausalLM", "sdpa", 1, 2, 3, 0.5),
+    loaded=Snapshot(allocated_bytes=4),
+    prefill=Phase(1, 0.25, 5, 0, Snapshot(peak_allocated_bytes=6)),
+)
+
+
+def test_a_record_reads_back() -> None:
+    data = json.loads(dumps(RECORD))
+    assert data.pop("schema_version") == 1
+    assert from_json(data) == RECORD
+
+
+@pytest.mark.parametrize("text", ['{"job": {}}', "{}", '{"job": 1}'])
+def test_anything_else_does_not(text: str) -> None:
+    with pytest.raises((KeyError, TypeError)):
+        from_json(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("kind", "device", "gpu"),
+    [
+        pytest.param("cuda", "NVIDIA H200", "h200", id="of the catalogue"),
+        pytest.param("cuda", "NVIDIA GeForce RTX 4060 Ti", "nvidia-geforce-rtx-4060-ti", id="a name that two cards share"),
+        pytest.param("cuda", "Some/GPU (X)", "some-gpu-x", id="unknown"),
+        pytest.param("cpu", "x86_64", "cpu", id="cpu"),
+    ],
+)
+def test_the_file_name_says_what_was_measured(kind: str, device: str, gpu: str, tmp_path: Path) -> None:
+    path = files.write(RECORD._replace(device=Device(kind, device, None, None, None)), tmp_path / "new")
+    assert path.name == f"{gpu}_meta-llama-llama-2-7b_ctx4096_b8_2026-11-29T150001Z.json"
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_record_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        files.write(RECORD._replace(versions={"torch": object()}), tmp_path)  # type: ignore[dict-item]  # not JSON on purpose
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cutting_layers() -> None:
+    config: dict[str, object] = {"num_hidden_layers": 4, "layer_types": ["a", "b", "c", "d"], "eos_token_id": [1, 2, 3], "hidden_size": 64}
+    assert cut(config, 2) == {**config, "num_hidden_layers": 2, "layer_types": ["a", "b"]}
+    assert cut(config, 4) is config
+    assert cut({"n_layer": 3}, 1) == {"n_layer": 1}
+    assert cut({"hidden_size": 1}, 1) == {"hidden_size": 1}
+    assert cut({"text_config": config, "vision_config": {"num_hidden_layers": 9}}, 1)["vision_config"] == {"num_hidden_layers": 9}
+
+
+def test_tiny() -> None:
+    config: dict[str, object] = {
+        "num_hidden_layers": 4,
+        "vocab_size": 32000,
+        "num_experts": 128,
+        "num_local_experts": 4,
+        "pad_token_id": 31999,
+    }
+    small = {"num_hidden_layers": 2, "vocab_size": 1024, "num_experts": 8, "num_local_experts": 4, "pad_token_id": 0}
+    assert tiny(config) == small
+    assert tiny({"text_config": config}) == {"text_config": small}
