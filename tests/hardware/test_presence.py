@@ -1,12 +1,19 @@
+import sys
+
 import pytest
 
 from kvplan.hardware import presence
 
 
 @pytest.mark.parametrize(
-    ("platform", "files", "worth_asking"), [("linux", (), False), ("linux", ("/dev/null",), True), ("win32", (), True)]
+    ("platform", "files", "answer"),
+    [
+        pytest.param("linux", (), "not worth asking", id="no driver"),
+        pytest.param("linux", ("/dev/null",), "worth asking", id="a device file"),
+        pytest.param("win32", (), "worth asking", id="no device files to look for"),
+    ],
 )
-def test_driver(monkeypatch: pytest.MonkeyPatch, platform: str, files: tuple[str, ...], worth_asking: bool) -> None:
-    monkeypatch.setattr(presence.sys, "platform", platform)
+def test_driver(monkeypatch: pytest.MonkeyPatch, platform: str, files: tuple[str, ...], answer: str) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(presence, "_DRIVER_FILES", files)
-    assert presence.driver() is worth_asking
+    assert presence.driver() is (answer == "worth asking")
