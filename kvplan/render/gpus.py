@@ -3,18 +3,41 @@
 import json
 
 from kvplan import __version__
-from kvplan.core.errors import RequestError, did_you_mean
-from kvplan.hardware import catalog
+from kvplan.core.device import Gpu
+from kvplan.core.errors import RequestError
+from kvplan.core.units import GIB
+from kvplan.hardware import catalog, names
+from kvplan.render.table import aligned
+
+_HEAD = ("id", "name", "driver GiB", "CUDA GiB", "GB/s", "bf16 TFLOPS", "arch")
 
 
 def listing(words: str, *, as_json: bool) -> str:
-    """Every GPU whose id, name or vendor holds all ``words``. Raises RequestError when none does."""
+    """Every GPU whose row holds all ``words``, else the one that they mean. Raises RequestError when there is none."""
     wanted = words.lower().split()
-    rows = [row for row in catalog.rows().values() if all(word in " ".join(row.values()).lower() for word in wanted)]
-    if not rows:
-        raise RequestError(
-            "unknown_gpu", f"no GPU matches '{words}'", hint=did_you_mean(words, catalog.rows()) or "`kvplan gpus` shows all"
-        )
+    found = [gpu_id for gpu_id, row in catalog.rows().items() if all(word in " ".join(row.values()).lower() for word in wanted)]
+    gpus = [catalog.find(gpu_id) for gpu_id in found or [names.resolve(words).id]]
     if as_json:
-        return json.dumps({"schema_version": 1, "kvplan": __version__, "gpus": rows}, ensure_ascii=False) + "\n"
-    return "\n".join(row["id"] for row in rows) + "\n"
+        return json.dumps({"schema_version": 1, "kvplan": __version__, "gpus": [_fields(gpu) for gpu in gpus]}, ensure_ascii=False) + "\n"
+    if not gpus:
+        raise RequestError("unknown_gpu", f"no GPU matches '{words}'", hint="`kvplan gpus` shows all")
+    lines = aligned([_HEAD, *(_row(gpu) for gpu in gpus)], left=frozenset({0, 1, 6}))
+    return "\n".join((*lines, "", "≈ marks a CUDA total that nobody read off a machine: the driver's, less what such cards keep back", ""))
+
+
+def _row(gpu: Gpu) -> tuple[str, ...]:
+    arch = ".".join(map(str, gpu.compute_capability)) if gpu.compute_capability else gpu.gfx or ""
+    known = "" if gpu.cuda_total_known else "≈ "
+    return (
+        gpu.id,
+        gpu.name,
+        f"{gpu.driver_bytes / GIB:.2f}",
+        f"{known}{gpu.cuda_bytes / GIB:.2f}",
+        f"{gpu.bandwidth_gb_s:g}" if gpu.bandwidth_gb_s else "",
+        f"{gpu.bf16_tflops:g}" if gpu.bf16_tflops else "",
+        arch,
+    )
+
+
+def _fields(gpu: Gpu) -> dict[str, object]:
+    return {**gpu._asdict(), "verified": sorted(gpu.verified)}

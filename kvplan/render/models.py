@@ -1,13 +1,14 @@
 """The catalogue of models, one model in detail, and spec files."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
 from pathlib import Path
 
 from kvplan import __version__
 from kvplan.core.errors import RequestError
-from kvplan.core.model import ModelSpec
+from kvplan.core.model import Layer, ModelSpec
 from kvplan.core.units import format_size
+from kvplan.render.table import aligned
 from kvplan.specs import builtin, load_model
 from kvplan.specs.files import read_json, read_text
 
@@ -110,20 +111,24 @@ def _detail_text(spec: ModelSpec) -> str:
     lines = [
         f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {spec.stored_dtype} · limit {_limit(spec)}",
         "",
-        *_aligned(rows),
+        *aligned(rows),
         "",
     ]
-    for run in spec.runs:
-        mixers = " + ".join(_mixer_text(mixer._asdict()) for mixer in run.layer.mixers) or "no token mixing"
-        ffns = " + ".join(_mixer_text(ffn._asdict()) for ffn in run.layer.ffns) or "no feed-forward"
-        shared = f", keys and values of layer {run.layer.kv_source}" if run.layer.kv_source is not None else ""
-        lines.append(f"{run.n_layers} × {mixers}{shared}; {ffns}")
+    layers = Counter(_layer_text(layer) for layer in spec.layers())
+    lines += [f"{n_layers} × {text}" for text, n_layers in layers.items()]
     return "\n".join(lines) + "\n"
+
+
+def _layer_text(layer: Layer) -> str:
+    mixers = " + ".join(_mixer_text(mixer._asdict()) for mixer in layer.mixers) or "no token mixing"
+    ffns = " + ".join(_mixer_text(ffn._asdict()) for ffn in layer.ffns) or "no feed-forward"
+    shared = f", keys and values of layer {layer.kv_source}" if layer.kv_source is not None else ""
+    return f"{mixers}{shared}; {ffns}"
 
 
 def _mixer_text(fields: dict[str, object]) -> str:
     kind = fields.pop("kind")
-    inside = ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, 0))
+    inside = ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, 0, False))
     return f"{kind} ({inside})"
 
 
@@ -144,15 +149,7 @@ def _table(specs: list[ModelSpec]) -> str:
         )
         for spec in specs
     ]
-    return "\n".join(_aligned([head, *rows])) + "\n"
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
-        for row in rows
-    ]
+    return "\n".join(aligned([head, *rows])) + "\n"
 
 
 def _json(answer: dict[str, object]) -> str:

@@ -43,7 +43,8 @@ def from_spec(data: Mapping[str, object], *, where: str, source: str) -> ModelSp
             f"{where}: n_params: declared {declared:,}, the weight groups sum to {spec.n_params:,}",
             hint="the config or the declared total is wrong",
         )
-    return spec._replace(use_cache_off_in=f"{where}: config" if config.get("use_cache") is False else None)
+    settled = tuple(caveat for caveat in spec.caveats if caveat.rule != "KV002" or declared is None)  # the total says it is untied
+    return spec._replace(caveats=settled, use_cache_off_in=f"{where}: config" if config.get("use_cache") is False else None)
 
 
 def _is_path(ref: str) -> bool:

@@ -117,7 +117,7 @@ def max_ctx(cfg: Config) -> int | None:
 
     A rope scaling is left out: since YaRN the published limit already includes it, or the factor is applied by hand.
     """
-    keys = ("max_position_embeddings", "max_seq_len", "seq_length", "n_positions", "n_ctx", "model_max_length", "max_sequence_length")
+    keys = ("model_max_length", "max_position_embeddings", "max_seq_len", "seq_length", "n_positions", "n_ctx", "max_sequence_length")
     return next((cfg.integer(key) for key in keys if cfg.has(key)), None)
 
 
