@@ -7,6 +7,7 @@ Liu et al. 2023, arXiv:2310.03744 §3.2 (projector).
 from kvplan.core.model import ModelSpec
 from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
+from kvplan.specs.llava_flat import flat_llava
 from kvplan.specs.multimodal import any_tower, joined, mlp_projector, n_feature_layers, tied_to_text
 from kvplan.specs.nested import language_model
 from kvplan.specs.tower import parameter, part
@@ -14,13 +15,26 @@ from kvplan.specs.tower import parameter, part
 _TOWERS = {"llava_onevision": "siglip_vision_model"}
 _TEXTS = {"llava_onevision": "qwen2"}
 _NEWLINE = ("llava_next", "llava_next_video", "llava_onevision")
+_CONFIG_CLASSES = ("llava", "llava_next", "llava_next_video", "llava_onevision", "vipllava", "video_llava")
 _TIED_AS_TEXT = ("llava", "llava_next_video", "llava_onevision")
-MODEL_TYPES = ("llava", "llava_next", "llava_next_video", "llava_onevision", "vipllava", "video_llava")
+MODEL_TYPES = (
+    "llava",
+    "llava_next",
+    "llava_next_video",
+    "llava_onevision",
+    "vipllava",
+    "video_llava",
+    "llava_llama",
+    "llava_mistral",
+    "llava_qwen",
+)
 
 
 def build(cfg: Config) -> ModelSpec:
-    """``vision_feature_layer`` may list several layers, whose features are concatenated."""
+    """``vision_feature_layer`` may list several layers, whose features are concatenated; without a text_config see ``flat_llava``."""
     kind = cfg.text("model_type")
+    if not cfg.has("text_config") and (cfg.has("mm_hidden_size") or kind not in _CONFIG_CLASSES):
+        return flat_llava(cfg)
     tied = tied_to_text(cfg, default=False) if kind in _TIED_AS_TEXT else cfg.flag("tie_word_embeddings", default=False)
     text = language_model(cfg, default_type=_TEXTS.get(kind, "llama"), tied=tied)
     tower = any_tower(cfg, default=_TOWERS.get(kind, "clip_vision_model"))

@@ -1,17 +1,24 @@
 """InternVL's image encoder (InternViT): a class token, learned positions, learned scales on both halves of a block.
 
-Source: transformers 5.24 models/{internvl,qianfan_ocr}; Chen et al. 2023, arXiv:2312.14238 §3.2.
+Source: transformers 5.24 models/{internvl,qianfan_ocr}; configuration_intern_vit.py of OpenGVLab/InternVL2-8B;
+Chen et al. 2023, arXiv:2312.14238 §3.2.
 """
 
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
 from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
 
-MODEL_TYPES = ("internvl_vision", "qianfan_ocr_vision")
+MODEL_TYPES = ("internvl_vision", "qianfan_ocr_vision", "intern_vit_6b")
+_REMOTE: dict[str, object] = {
+    **{"hidden_size": 3200, "intermediate_size": 12800, "num_hidden_layers": 48, "image_size": 224, "patch_size": 14},
+    **{"qkv_bias": False, "qk_normalization": True, "norm_type": "rms_norm"},
+}
 
 
 def build(cfg: Config) -> Tower:
     """InternViT-300M unless the config says otherwise; the 6B one has ``use_qk_norm`` and ``norm_type: rms_norm``."""
+    if cfg.text("model_type") == "intern_vit_6b":
+        cfg = cfg.with_defaults(_REMOTE).renamed({"qkv_bias": "attention_bias", "qk_normalization": "use_qk_norm"})
     hidden = cfg.integer("hidden_size", default=1024)
     kind = cfg.text("norm_type", default="layer_norm")
     if kind not in ("layer_norm", "rms_norm"):
