@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
     from kvplan.specs import load_model
+    from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model"]
+__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model", "verify"]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
     "KvplanError": "kvplan.core.errors",
     "estimate": "kvplan.estimator",
     "load_model": "kvplan.specs",
+    "verify": "kvplan.verifier",
 }
 
 

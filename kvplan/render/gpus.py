@@ -4,7 +4,6 @@ import json
 
 from kvplan import __version__
 from kvplan.core.device import Gpu
-from kvplan.core.errors import RequestError
 from kvplan.core.units import GIB
 from kvplan.hardware import catalog, names
 from kvplan.render.table import aligned
@@ -19,8 +18,6 @@ def listing(words: str, *, as_json: bool) -> str:
     gpus = [catalog.find(gpu_id) for gpu_id in found or [names.resolve(words).id]]
     if as_json:
         return json.dumps({"schema_version": 1, "kvplan": __version__, "gpus": [_fields(gpu) for gpu in gpus]}, ensure_ascii=False) + "\n"
-    if not gpus:
-        raise RequestError("unknown_gpu", f"no GPU matches '{words}'", hint="`kvplan gpus` shows all")
     lines = aligned([_HEAD, *(_row(gpu) for gpu in gpus)], left=frozenset({0, 1, 6}))
     return "\n".join((*lines, "", "≈ marks a CUDA total that nobody read off a machine: the driver's, less what such cards keep back", ""))
 

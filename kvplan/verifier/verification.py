@@ -158,7 +158,7 @@ def _check_settings(estimate: Estimate) -> Estimate:
 def _need_torch() -> None:
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
-        raise UnavailableError("torch_missing", f"{' and '.join(missing)} is not installed", hint="pip install 'kvplan[verify]'")
+        raise UnavailableError("torch_missing", f"not installed: {', '.join(missing)}", hint="pip install 'kvplan[verify]'")
 
 
 def _guard(estimate: Estimate, backend: Backend) -> int:

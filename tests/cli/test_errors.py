@@ -49,7 +49,9 @@ ARGUMENTS = [
     pytest.param(["estimate", "/nowhere/config.json"], "No such file or directory", id="no such file"),
     pytest.param(["estimat", "llama-2-7b"], "did you mean 'estimate'?", id="a misspelt command"),
     pytest.param(["models", "nosuchmodel"], "unknown model", id="no model to list"),
-    pytest.param(["gpus", "nosuchgpu"], "no GPU matches", id="no GPU to list"),
+    pytest.param(["gpus", "nosuchgpu"], "unknown GPU 'nosuchgpu'", id="no GPU to list"),
+    pytest.param(["verify"], "no MODEL was named", id="nothing to verify"),
+    pytest.param(["verify", "llama-2-7b", "--layers", "0"], "--layers: expected a whole number", id="no layers"),
     pytest.param(["completion", "tcsh"], "expected one of bash, zsh, fish", id="an unknown shell"),
 ]
 

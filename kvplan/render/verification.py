@@ -1,0 +1,38 @@
+"""A verification as the text a person reads: each term's estimate beside what was measured."""
+
+from kvplan.core.units import format_size
+from kvplan.render.table import aligned
+from kvplan.verifier.reconcile import Term
+from kvplan.verifier.verification import Verification, timings
+
+_HEAD = ("term", "phase", "estimate", "measured", "off by", "allowed", "")
+
+
+def text(found: Verification) -> str:
+    """The whole answer, ending in a newline."""
+    record, load = found.record, found.estimate.workload
+    device = record.device.name or "this processor"
+    head = f"{record.job.id} · {found.tier} on {device} · {load.ctx_tokens} tokens × {load.batch} · {record.outcome}"
+    took = " · ".join(
+        f"{name.removesuffix('_s').replace('_', ' ')} {value:.2f} s" for name, value in timings(record).items() if value is not None
+    )
+    versions = " · ".join(f"{name} {value}" for name, value in record.versions.items())
+    lines = aligned([_HEAD, *(_row(term) for term in found.terms)], left=frozenset({0, 1, 6}))
+    verdict = "agrees with the estimate" if found.ok else "does not agree with the estimate"
+    saved = f"recorded in {found.saved}" if found.saved else ""
+    return "\n".join(line for line in (head, "", *lines, "", took, versions, saved, verdict) if line or line == "") + "\n"
+
+
+def _row(term: Term) -> tuple[str, ...]:
+    if term.measured_bytes is None:
+        return (term.term, term.phase, format_size(term.estimate.best), "not measured", "", "", "")
+    off = term.measured_bytes - term.estimate.best
+    return (
+        term.term,
+        term.phase,
+        format_size(term.estimate.best),
+        format_size(term.measured_bytes),
+        f"{'-' if off < 0 else '+'}{format_size(abs(off))}" if off else "0 B",
+        format_size(term.tolerance_bytes),
+        "ok" if term.ok else "OUT",
+    )
