@@ -16,11 +16,11 @@ def text(found: Verification) -> str:
     took = " · ".join(
         f"{name.removesuffix('_s').replace('_', ' ')} {value:.2f} s" for name, value in timings(record).items() if value is not None
     )
-    versions = " · ".join(f"{name} {value}" for name, value in record.versions.items())
+    versions = " · ".join(f"{name} {value}" for name, value in record.versions.items() if value)
     lines = aligned([_HEAD, *(_row(term) for term in found.terms)], left=frozenset({0, 1, 6}))
     verdict = "agrees with the estimate" if found.ok else "does not agree with the estimate"
-    saved = f"recorded in {found.saved}" if found.saved else ""
-    return "\n".join(line for line in (head, "", *lines, "", took, versions, saved, verdict) if line or line == "") + "\n"
+    saved = (f"recorded in {found.saved}",) if found.saved else ()
+    return "\n".join((head, "", *lines, "", took, versions, *saved, verdict, ""))
 
 
 def _row(term: Term) -> tuple[str, ...]:
