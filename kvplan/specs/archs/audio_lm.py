@@ -15,9 +15,11 @@ from kvplan.specs.tower import Tower, part
 
 
 class _Kind(NamedTuple):
+    """The kinds of encoder and language model by default; ``tied`` None where the class never ties embeddings."""
+
     audio: str
     text: str = "qwen2"
-    tied: bool = False
+    tied: bool | None = None
     like: str = ""
 
 
@@ -63,7 +65,7 @@ def build(cfg: Config) -> ModelSpec:
     name = cfg.text("model_type")
     kind = _KINDS[name]
     whole = amended(cfg, text_config=dict(cfg.sub("text_config").with_defaults(_TEXT_DEFAULTS.get(name, {})).data))
-    tied = cfg.flag("tie_word_embeddings", default=kind.tied)
+    tied = kind.tied is not None and cfg.flag("tie_word_embeddings", default=kind.tied)
     text = language_model(whole, default_type=kind.text, like=kind.like, tied=tied)
     if name == "voxtral_realtime":
         text = _adaptive(text)

@@ -17,7 +17,8 @@ _TEXTS = {"gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "gemma4": "gem
 def build(cfg: Config) -> ModelSpec:
     """Embeddings are tied unless the outer config says otherwise."""
     kind = cfg.text("model_type")
-    text = language_model(cfg, default_type="gemma", kind=_TEXTS.get(kind, ""), tied=cfg.flag("tie_word_embeddings", default=True))
+    tied = kind == "shieldgemma2" or cfg.flag("tie_word_embeddings", default=True)
+    text = language_model(cfg, default_type="gemma", kind=_TEXTS.get(kind, ""), tied=tied)
     if kind == "gemma4":
         return joined(text, *_gemma4(cfg, text.hidden_size))
     if kind == "gemma4_unified":

@@ -17,7 +17,7 @@ _FEATURES = (24, 18)
 
 def build(cfg: Config) -> ModelSpec:
     """``vit_config`` is the published name of the encoder's config, which then counts its unused layers too."""
-    text = _language_model(filled(text_config(cfg), "molmo2_text"), tied=cfg.flag("tie_word_embeddings", default=False))
+    text = _language_model(filled(text_config(cfg), "molmo2_text"))
     adapter = cfg.sub("adapter_config")
     features = next((adapter.integers(key, least=-64) for key in ("vit_layers", "vision_feature_layer") if adapter.has(key)), _FEATURES)
     if cfg.has("vision_config") or not cfg.has("vit_config"):
@@ -34,11 +34,11 @@ def build(cfg: Config) -> ModelSpec:
     )
 
 
-def _language_model(cfg: Config, *, tied: bool) -> ModelSpec:
-    """LLaMA's blocks with norms on q and k, of each head or of all; more rows in the embeddings than outputs."""
+def _language_model(cfg: Config) -> ModelSpec:
+    """LLaMA's blocks with norms on q and k, of each head or of all; more rows in the embeddings than outputs, never tied."""
     kind = cfg.text("qk_norm_type", default="qwen3")
     style = Style(qkv_bias=cfg.flag("attention_bias", default=False), qk_norm="head" if kind == "qwen3" else "full")
-    spec = decoder(amended(cfg, tie_word_embeddings=tied), style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
+    spec = decoder(amended(cfg, tie_word_embeddings=False), style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
     more = cfg.integer("additional_vocab_size", default=128, least=0)
     weights = tuple(group._replace(rows=group.rows + more) if group.role == "embedding" else group for group in spec.weights)
     return spec._replace(weights=weights)

@@ -1,7 +1,7 @@
-"""Qwen's vision-language models, from Qwen2-VL to Qwen3.6: an image and video encoder whose merger projects into the language model.
+"""Qwen's vision-language models, from Qwen2-VL on, and those with the same encoder: its merger projects into the language model.
 
-Source: transformers 5.24 models/{qwen2_vl,qwen2_5_vl,qwen3_vl,qwen3_vl_moe,qwen3_5,qwen3_5_moe}; Wang et al. 2024,
-arXiv:2409.12191.
+Source: transformers 5.24 models/{qwen2_vl,qwen2_5_vl,qwen3_vl,qwen3_vl_moe,qwen3_5,qwen3_5_moe,qwen4_exp,cohere_compass,
+cosmos3_omni}; Wang et al. 2024, arXiv:2409.12191.
 """
 
 from kvplan.core.model import ModelSpec
@@ -17,14 +17,28 @@ _LIKE = {
     "qwen3_vl_moe": "qwen3_moe",
     "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen4_exp": "qwen4_exp_text",
+    "cohere_compass": "cohere_compass_text",
 }
 _FLAT = ("qwen2_vl", "qwen2_5_vl")
-MODEL_TYPES = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
+MODEL_TYPES = (
+    "qwen2_vl",
+    "qwen2_5_vl",
+    "qwen3_vl",
+    "qwen3_vl_moe",
+    "qwen3_5",
+    "qwen3_5_moe",
+    "qwen4_exp",
+    "cohere_compass",
+    "cosmos3_omni",
+)
 
 
 def build(cfg: Config) -> ModelSpec:
     """The first two generations may have the language model's keys at the top, and tie embeddings as these say."""
     kind = cfg.text("model_type")
+    if kind == "cosmos3_omni":
+        kind = "qwen3_vl"
     if kind in _FLAT:
         tied = tied_to_text(cfg, default=False)
         text = text_model(inner_or_flat(cfg), kind=f"{kind}_text", like=_LIKE[kind], tied=tied)

@@ -1,6 +1,7 @@
 """The image and video encoder of Qwen3-VL and later: learned positions, and mergers that feed several decoder layers (DeepStack).
 
-Source: transformers 5.24 models/{qwen3_vl,qwen3_vl_moe,qwen3_5,qwen3_5_moe,qwen3_omni_moe}; Meng et al. 2024, arXiv:2406.04334.
+Source: transformers 5.24 models/{qwen3_vl,qwen3_vl_moe,qwen3_5,qwen3_5_moe,qwen3_omni_moe,cohere_compass,qwen4_exp};
+Meng et al. 2024, arXiv:2406.04334.
 """
 
 from kvplan.specs.blocks import Groups, linear, norm
@@ -13,8 +14,10 @@ MODEL_TYPES = (
     "qwen3_omni_moe_vision_encoder",
     "qwen3_5_vision",
     "qwen3_5_moe_vision",
+    "cohere_compass_vision",
+    "qwen4_exp_vision",
 )
-_ONE_MERGER = ("qwen3_5_vision", "qwen3_5_moe_vision")
+_ONE_MERGER = ("qwen3_5_vision", "qwen3_5_moe_vision", "qwen4_exp_vision")
 
 
 def build(cfg: Config) -> Tower:

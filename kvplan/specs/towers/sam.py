@@ -16,6 +16,7 @@ MODEL_TYPES = (
     "deepseek_ocr2_sam_vision_model",
     "unlimited_ocr_sam_vision_model",
 )
+_BY_RATIO = ("sam_vision_model", "deepseek_ocr2_sam_vision_model")
 _DOWNSAMPLED = {"deepseek_ocr2_sam_vision_model": (512, 896), "unlimited_ocr_sam_vision_model": (512, 1024)}
 
 
@@ -24,7 +25,8 @@ def build(cfg: Config) -> Tower:
     hidden, n_layers = cfg.integer("hidden_size", default=768), cfg.integer("num_hidden_layers", default=12)
     side, out = cfg.integer("patch_size", default=16), cfg.integer("output_channels", default=256)
     grid = cfg.integer("image_size", default=1024) // side
-    width = cfg.integer("mlp_dim", default=int(hidden * cfg.number("mlp_ratio", default=4.0)))
+    ratio = cfg.number("mlp_ratio", default=4.0)
+    width = cfg.integer("mlp_dim", default=int(hidden * ratio) if cfg.text("model_type") in _BY_RATIO else 3072)
     block = Block(hidden, width, qkv_bias=cfg.flag("qkv_bias", default=True))
     absolute = cfg.flag("use_abs_pos", default=True)
     groups = (

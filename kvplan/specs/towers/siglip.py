@@ -1,7 +1,7 @@
 """SigLIP's image encoder, and the encoders built like it: learned positions without a class token, a pooling head where one is used.
 
 Source: transformers 5.24 models/{siglip,siglip2,idefics2,idefics3,smolvlm,phi4_multimodal,paddleocr_vl,granite_docling,
-video_llama_3}; Zhai et al. 2023, arXiv:2303.15343.
+video_llama_3,cosmos3_edge}; Zhai et al. 2023, arXiv:2303.15343.
 """
 
 from typing import NamedTuple
@@ -30,6 +30,7 @@ _KINDS = {
     "smolvlm_vision": Defaults(1152, 3072, 12, 224, 32),
     "paddleocr_vl_vision": Defaults(1152, 4304, 27, 384, 14),
     "granite_docling_vision": Defaults(768, 3072, 12, 512, 16),
+    "cosmos3_edge_vision": Defaults(1152, 4304, 27, 256, 16),
     "video_llama_3_vision": Defaults(768, 3072, 12, 0, 16),
     "phi4_multimodal_vision": Defaults(1152, 4304, 27, 448, 14, head=True),
 }
@@ -57,6 +58,6 @@ def _positions(cfg: Config, hidden: int, default: Defaults) -> Groups:
     """One for each patch of an image; SigLIP 2 says how many, VideoLLaMA 3 rotates instead."""
     if not default.image:
         return ()
-    siglip2 = cfg.text("model_type") == "siglip2_vision_model"
+    siglip2 = cfg.text("model_type") in ("siglip2_vision_model", "cosmos3_edge_vision")
     count = cfg.integer("num_patches", default=256) if siglip2 else n_patches(cfg, default.image, default.patch)
     return (parameter("embeddings.position_embedding.weight", count, hidden),)
