@@ -106,27 +106,30 @@ class ActivationForm(NamedTuple):
     i int64, b bool (``2fH``). The widths, multiplied when they stand together:
     H hidden · I dense feed-forward · Q n_heads · head_dim · K and V n_kv_heads · their head dims (of a latent: its two
     parts) · O n_heads · v_head_dim · N n_heads · G n_kv_heads · L the tokens attended to · P nope_head_dim · U q_lora_rank ·
-    A experts visited · E experts · M width of one · S width of the shared ones · D inner channels of a state, C those
-    convolved, Z its elements.
+    A experts visited · E experts · M width of one · S width of the shared ones · R rotary width · D inner channels of a
+    state, C those convolved, Z its elements.
 
-    ``norm``, ``mlp`` and ``moe`` are moments after the layer's cache was written, ``attention`` moments before; where ``mlp``
-    or ``moe`` is empty, the usual three or two projections count. ``core`` is
-    what is alive around the attention kernel beside the kernel's own tensors, ``context`` what the kernel needs for each
-    token attended to. ``scores`` are the kernel's own tensors in eager attention, of which ``kept_scores`` outlive the
-    layer's attention; ``states`` are moments of mixers that keep a state, by kind. ``logits`` counts the copies of the
-    output row, ``resident`` what the whole pass keeps per token beside ids, positions, ``rope_tables`` pairs of cos and
-    sin of ``rotary_dim`` and ``learned_positions``.
+    ``norm``, ``mlp`` and ``moe`` are moments after the layer's cache was written, ``attention`` moments before
+    (``full_attention`` where layers that see all tokens differ: no rotation); empty ``mlp`` or ``moe`` stands for the usual
+    three or two projections. ``core`` is alive around the attention kernel beside the kernel's own tensors, ``context`` what
+    it needs for each token attended to. ``scores`` and ``eager_context`` are eager attention's own, ``kept_scores`` outlive it;
+    ``states`` are moments of mixers that keep a state, by kind. ``logits`` counts the copies of the output row, ``resident``
+    what the whole pass keeps per token beside ids, positions, ``rope_tables`` pairs of cos and sin of ``rotary_dim``
+    (``rope_float32`` where they keep that type), ``learned_positions`` and ``idle_masks``, made and used by no layer.
 
-    ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``expands_kv``: keys and values are
-    repeated for each query head instead of read in groups. ``gathers_experts``: decoding copies the experts of each token.
-    ``checked`` is False where nobody compared the form with a trace: the engine widens its interval.
+    ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` fewer than query heads are
+    ``repeated`` in eager attention, ``shared`` without a copy, or ``broadcast``, which leaves SDPA only its math kernel.
+    ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
+    with a trace: the engine widens its interval.
     """
 
     norm: str = "3H + 2fH"
     attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
+    full_attention: tuple[str, ...] | None = None
     core: str = "3H + Q"
     context: str = ""
     scores: str = "NL + 2fNL"
+    eager_context: str = ""
     kept_scores: str = "NL"
     mlp: tuple[str, ...] = ()
     moe: tuple[str, ...] = ()
@@ -135,9 +138,11 @@ class ActivationForm(NamedTuple):
     resident: str = ""
     rotary_dim: int | None = None
     rope_tables: int = 1
+    rope_float32: bool = False
     learned_positions: bool = False
+    idle_masks: int = 0
     eager_only: bool = False
-    expands_kv: bool = False
+    kv_heads: Literal["repeated", "shared", "broadcast"] = "repeated"
     gathers_experts: bool = True
     checked: bool = False
     mlp_hidden: int = 4

@@ -7,8 +7,9 @@ from kvplan.core.workload import Workload
 from kvplan.engines.transformers.cache import Rule
 from kvplan.engines.transformers.kernels import FLOAT32
 from kvplan.engines.transformers.lines import Line, Point, binding, peak
-from kvplan.engines.transformers.passes import Device, choosing, decode, prefill
+from kvplan.engines.transformers.passes import Device, choosing, choosing_first, decode, prefill
 from kvplan.engines.transformers.plan import Plan
+from kvplan.engines.transformers.widths import rate
 
 IDS = 8  # int64
 
@@ -36,9 +37,9 @@ class Footprint:
         self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._logits = plan.form.logits * plan.elem_bytes * plan.vocab if plan.settings.forward == "plain" else 0
-        rotary = 2 * plan.form.rope_tables * plan.elem_bytes * (plan.form.rotary_dim or 0)
+        rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
         self._per_position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
-        self._per_token = IDS
+        self._per_token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
 
     def peaks(self, load: Workload, *, ragged: bool | None = None) -> Peaks:
         """Peaks of ``load``. ``ragged=True`` takes every mask as off a multiple of 8, so that more tokens never cost less."""
@@ -92,8 +93,9 @@ class Footprint:
         lines, point = self._prompt_lines(load)
         tokens = load.batch * load.prompt_tokens
         most, last = peak(lines[:-1], point, ragged=ragged), peak(lines[-1:], point)
-        resident = self._per_position * load.prompt_tokens + self._per_token * tokens + self._masks(load, point.attended)
-        return resident + max(most, last), self._logits * tokens if last >= most else 0
+        most += self._per_position * load.prompt_tokens + self._per_token * tokens + self._masks(load, point.attended)
+        last += IDS * tokens
+        return max(most, last), self._logits * tokens if last >= most else 0
 
     def _prompt_lines(self, load: Workload) -> tuple[tuple[Line, ...], Point]:
         masked = tuple([self._has_mask(rule, load, load.prompt_tokens) for rule in self.plan.rules])
@@ -121,14 +123,15 @@ class Footprint:
                 size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
             elif self._has_mask(self.plan.rules[i], load, load.prompt_tokens):
                 size += load.prompt_tokens * seen[i]
-        return size
+        idle = self.plan.elem_bytes * load.batch if self._eager else 1
+        return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
 
     def _decode_peak(self, load: Workload) -> int:
         """Peak over all decode steps: the first, while windows still hold the prompt, or the last, when the cache is fullest."""
         prompt, ctx, batch = load.prompt_tokens, load.ctx_tokens, load.batch
         before = self._after_prompt(load)
         most = self._step(load, before, prompt + 1)
-        most = max(most, peak((choosing(self.plan, copies=1),), Point(batch, 1, before, (), ())))
+        most = max(most, peak((choosing_first(self.plan),), Point(batch, prompt, before, (), ())))
         if load.decode_steps > 1:
             fullest = self._kept(ctx - 1, load)
             most = max(most, self._step(load, fullest, ctx), peak((choosing(self.plan, copies=2),), Point(batch, 1, fullest, (), ())))
@@ -140,7 +143,7 @@ class Footprint:
         return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab
 
     def _step_lines(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> tuple[tuple[Line, ...], Point]:
-        masked = tuple([self._static or self._has_mask(rule, load, n_tokens - 1) for rule in self.plan.rules])
-        lines = self._decode.get(masked) or self._decode.setdefault(masked, decode(self.plan, self._device, masked))
+        full = tuple([rule.window is not None and n_tokens > rule.window for rule in self.plan.rules])
+        lines = self._decode.get(full) or self._decode.setdefault(full, decode(self.plan, self._device, full))
         now = self._kept(n_tokens, load)
         return lines, Point(load.batch, 1, now, before, now)

@@ -48,9 +48,13 @@ class Shape(NamedTuple):
 
 
 class Context(NamedTuple):
-    """The run around the kernel: setting, element size, device, and whether it is decoding under a mask."""
+    """The run around the kernel: setting, element size, device, and whether it is decoding under a mask.
+
+    ``kv_heads`` is the form's: what happens where they are fewer than the query heads.
+    """
 
     attn: str
+    kv_heads: str
     elem_bytes: int
     bfloat16: bool
     capability: tuple[int, int] | None
@@ -79,9 +83,11 @@ def choose(shape: Shape, run: Context) -> tuple[Kernel, bool]:
     (equal head counts), math. Transformers lets SDPA read keys in groups only without a mask.
     """
     if run.attn == "eager":
-        return "eager", shape.grouped
+        return "eager", shape.grouped and run.kv_heads == "repeated"
     if run.attn == "flash_attention_2":
         return "flash", False
+    if shape.grouped and run.kv_heads == "broadcast":
+        return "math", False
     in_groups = shape.grouped and not run.masked and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM
     packed = shape.grouped and not in_groups and run.decoding and run.packs_queries
     half = run.elem_bytes == 2
@@ -101,7 +107,12 @@ def moments(shape: Shape, run: Context, core: Moment, scores: tuple[int, int], w
     out = shape.n_heads * shape.v_head_dim
     match kernel:
         case "eager":
-            return (around._replace(token=core.token + scores[0], pair=core.pair + scores[1]),)
+            found = around._replace(token=core.token + scores[0], pair=core.pair + scores[1])
+            if repeats or not shape.grouped:
+                return (found,)
+            # The product itself copies shared keys for each query head.
+            product = around._replace(pair=core.pair + elem * shape.n_heads, attended=core.attended + elem * widths["Q"])
+            return found, product
         case "flash":
             return (_flash(shape, around, elem),)
         case "efficient":
@@ -130,11 +141,12 @@ def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int])
 
     Source: PyTorch 2.13 _scaled_dot_product_attention_math.
     """
-    out, scores = shape.n_heads * shape.v_head_dim, FLOAT32 * shape.n_heads
+    n_kv_heads = shape.n_kv_heads if run.kv_heads == "broadcast" else shape.n_heads
+    keys, values, scores = n_kv_heads * shape.head_dim, n_kv_heads * shape.v_head_dim, FLOAT32 * shape.n_heads
     square = 0 if run.masked or run.decoding else FLOAT32
     masked = around._replace(square=around.square + square)
-    copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (widths["Q"] + out))
+    copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (keys + values))
     return (
         copies._replace(pair=around.pair + scores),
-        masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * out),
+        masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * values),
     )

@@ -41,18 +41,22 @@ def prefill(plan: Plan, device: Device, masked: tuple[bool, ...]) -> tuple[Line,
     return (*lines, head(plan, whole=plan.settings.forward == "plain"))
 
 
-def decode(plan: Plan, device: Device, masked: tuple[bool, ...]) -> tuple[Line, ...]:
-    """Moments of one decode step at the last layer of each kind; with windows, which shrink after the prompt, also at the first."""
+def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
+    """Moments of one decode step at the last layer of each kind; with windows, which shrink after the prompt, also at the first.
+
+    ``full`` says for each rule whether its window is full before the step.
+    """
     lines: list[Line] = []
     shrinks = plan.settings.cache == "dynamic" and any(rule.window is not None for rule in plan.rules)
     for i, kind in enumerate(plan.kinds):
-        run = _context(plan, device, decoding=True, masked=masked[kind.rule])
+        masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or full[kind.rule])
+        run = _context(plan, device, decoding=True, masked=masked)
         after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_gathered(plan, kind)])
         before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT} as its cache grows")
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
             behind = plus(place, kind.own)
             ahead = plus(plan.total, behind, times=-1)
-            lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind)), plus(ahead, kind.own), kind=i))
+            lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
             lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
     return (*lines, head(plan, whole=False))
 
@@ -69,10 +73,18 @@ def choosing(plan: Plan, *, copies: int) -> Line:
     return Line(Moment(0, what="scores of the next token"), 0, plan.total, (0,) * len(plan.rules), row)
 
 
+def choosing_first(plan: Plan) -> Line:
+    """After the prompt: like ``choosing``; a plain forward still holds the logits of all positions."""
+    whole = plan.vocab * plan.elem_bytes if plan.settings.forward == "plain" else 0
+    line = choosing(plan, copies=1)
+    return line._replace(moment=Moment(whole, what=line.moment.what))
+
+
 def _context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
     settings = plan.settings
     return Context(
         attn=settings.attn,
+        kv_heads=plan.form.kv_heads,
         elem_bytes=plan.elem_bytes,
         bfloat16=settings.compute_dtype == "bfloat16",
         capability=device.capability,
@@ -91,7 +103,8 @@ def _before(plan: Plan, kind: Kind) -> tuple[str, ...]:
     if not kind.widths["N"]:
         return ()
     quantizes = (f"3H + Q + {RAW} + 2fV + bK",) if plan.settings.cache == "quantized" else ()
-    return (*plan.form.attention, *quantizes)
+    special = plan.form.full_attention if kind.layer.mixers[0].kind == "full" else None
+    return (*(plan.form.attention if special is None else special), *quantizes)
 
 
 def _inside(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
@@ -100,9 +113,8 @@ def _inside(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
     if shape is None:
         return []
     form, elem = plan.form, plan.elem_bytes
-    shape = shape._replace(n_kv_heads=shape.n_kv_heads if not form.expands_kv else shape.n_heads)
     core, raw = _rate(plan, kind, form.core), elem * (kind.widths["K"] + kind.widths["V"])
-    attended = _rate(plan, kind, form.context).token
+    attended = _rate(plan, kind, form.context).token + (_rate(plan, kind, form.eager_context).token if run.attn == "eager" else 0)
     token = core.token
     if plan.settings.cache == "quantized" and run.decoding:
         attended += raw
@@ -139,17 +151,19 @@ def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
     return [Moment(token, what="copies of each token's experts")]
 
 
-def _growth(plan: Plan, kind: Kind) -> PerRule:
+def _growth(plan: Plan, kind: Kind, *, full: bool) -> PerRule:
     """Bytes per entry that growing one layer's cache takes for a moment, beside the old one.
 
-    torch.cat builds the new keys before the old ones go; a window builds keys and values first. A static window is rolled
-    into copies; the rest of a static cache is written in place, a quantized one is small.
+    torch.cat builds the new keys before the old ones go; a window builds keys and values first. A static window that is
+    full is rolled into copies; the rest of a static cache is written in place, a quantized one is small.
     """
     cache, grown = plan.settings.cache, [0] * len(plan.rules)
     if kind.store.slots and cache != "quantized":
         slot = kind.store.slots[0]
-        windowed = slot.rule.window is not None
-        grown[kind.rule] = slot.bytes if windowed else slot.key_bytes if cache == "dynamic" else 0
+        if slot.rule.window is not None:
+            grown[kind.rule] = slot.bytes if cache == "dynamic" or full else 0
+        elif cache == "dynamic":
+            grown[kind.rule] = slot.key_bytes
     return tuple(grown)
 
 

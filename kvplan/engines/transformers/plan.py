@@ -65,7 +65,8 @@ def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
             kinds[key] = kinds[key]._replace(last=last)
         else:
             rule = rules.index(kept.slots[0].rule) if kept.slots else _borrowed(model, layer, stores, rules)
-            kinds[key] = Kind(layer, kept, total, last, own, rule, widths_of(layer, model.hidden_size, model.vocab_size))
+            widths = widths_of(layer, model.hidden_size, model.vocab_size, model.form.rotary_dim or 0)
+            kinds[key] = Kind(layer, kept, total, last, own, rule, widths)
         total = plus(last, own)
     counts = [run.n_layers for run in model.runs]
     return Plan(

@@ -9,6 +9,7 @@ from kvplan.core.model import Layer
 
 _OTHER_BYTES = {"f": 4, "i": 8, "b": 1}
 PAIR = "L"
+LETTERS = "HIQKVONGPUAEMSDCZWR" + PAIR
 
 
 class Rate(NamedTuple):
@@ -37,7 +38,7 @@ def _term(text: str) -> Term:
     rest = text[len(digits) :]
     elem = rest[:1] if rest[:1] in _OTHER_BYTES else ""
     letters = rest[len(elem) :]
-    if not (letters.isalpha() and letters.isupper()):
+    if letters.strip(LETTERS) or not (elem or letters):
         raise ValueError(f"'{text}': expected a count, a type (f, i, b) and widths such as 2fNL")
     return Term(int(digits or 1), elem, letters)
 
@@ -57,9 +58,9 @@ def rate(text: str, widths: Mapping[str, int], elem_bytes: int) -> Rate:
     return Rate(token, pair)
 
 
-def widths_of(layer: Layer, hidden: int, vocab: int) -> dict[str, int]:
+def widths_of(layer: Layer, hidden: int, vocab: int, rotary: int = 0) -> dict[str, int]:
     """The letters of ActivationForm for one layer; 0 for what it doesn't have."""
-    found = dict.fromkeys("IQKVONGPUAEMSDCZ", 0) | {"H": hidden, "W": vocab}
+    found = dict.fromkeys(LETTERS, 0) | {"H": hidden, "W": vocab, "R": rotary}
     for mixer in layer.mixers:
         found |= _attention(mixer) | _state(mixer)
     for ffn in layer.ffns:

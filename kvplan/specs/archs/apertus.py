@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("apertus", "apertus1p5_text")
 
@@ -26,7 +27,9 @@ def build(cfg: Config) -> ModelSpec:
     style = Style(qkv_bias=bias, o_bias=bias, gated=False, qk_norm="head", layer_norms=norms)
     learned = cfg.text("hidden_act", default="xielu") == "xielu"
     xielu = (*vector("mlp.act_fn.alpha_p", 1, role="mlp"), *vector("mlp.act_fn.alpha_n", 1, role="mlp")) if learned else ()
-    form = ActivationForm(mlp_intermediate=2, rotary_dim=rotary_width(cfg), qk_norm=True)
+    form = ActivationForm(
+        attention=NORMED_ROTATION, mlp=("4H + 5I + bI",) if learned else (), rotary_dim=rotary_width(cfg), checked=learned
+    )
     spec = decoder(cfg, style, form, extra=xielu)
     return _narrowed(spec, cfg) if model_type == "apertus1p5_text" and cfg.has("output_vocab_size") else spec
 

@@ -6,6 +6,7 @@ Source: transformers 5.24 models/{arcee,nemotron,jais2,nanochat}; So et al. 2021
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION, plain
 
 MODEL_TYPES = ("arcee", "nemotron", "jais2", "nanochat")
 
@@ -36,9 +37,9 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False), gated=False)
     width = rotary_width(cfg, default=0.5 if model_type == "nemotron" else 1.0)
-    form = ActivationForm(mlp_intermediate=2, rotary_dim=width)
+    form = ActivationForm(mlp=plain(cfg.text("hidden_act", default="relu2")), rotary_dim=width, checked=True)
     if model_type == "nanochat":
-        return decoder(cfg, style._replace(mlp_bias=False, norm_weight=False), form._replace(qk_norm=True))
+        return decoder(cfg, style._replace(mlp_bias=False, norm_weight=False), form._replace(attention=NORMED_ROTATION, logits=2))
     if model_type == "arcee":
         return decoder(cfg, style, form)
-    return decoder(cfg, style._replace(norm_bias=True), form._replace(rms_norm=False))
+    return decoder(cfg, style._replace(norm_bias=True), form)

@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import norm
 from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.forms import plain
 
 MODEL_TYPES = ("biogpt", "xglm")
 
@@ -30,7 +31,14 @@ def _biogpt(cfg: Config) -> ModelSpec:
         max_ctx=n_positions,
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=True))
-    form = ActivationForm(rms_norm=False, learned_positions=True)
+    form = ActivationForm(
+        norm="5H",
+        core="3H + Q",
+        scores="2NL",
+        mlp=plain(cfg.text("hidden_act", default="gelu"), hidden="3H"),
+        learned_positions=True,
+        checked=True,
+    )
     return classic(shape, style, form, extra=positions(n_positions + _OFFSET, hidden))
 
 
@@ -45,7 +53,9 @@ def _xglm(cfg: Config) -> ModelSpec:
         max_ctx=cfg.integer("max_position_embeddings", default=2048),
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=True))
-    form = ActivationForm(rms_norm=False)
+    form = ActivationForm(
+        norm="5H", core="3H + Q", scores="2NL", mlp=plain(cfg.text("activation_function", default="gelu")), eager_only=True, checked=True
+    )
     if not cfg.flag("add_cross_attention", default=False):
         return classic(shape, style, form)
     cross = (*cross_attention(hidden, shape.heads, source=hidden, bias=True), *norm("cross_attn_norm", hidden, bias=True))

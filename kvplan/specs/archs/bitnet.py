@@ -24,4 +24,5 @@ def build(cfg: Config) -> ModelSpec:
         *norm("self_attn.attn_sub_norm", cfg.integer("hidden_size")),
         *norm("mlp.ffn_sub_norm", cfg.integer("intermediate_size")),
     )
-    return decoder(cfg, Style(qkv_bias=bias, o_bias=bias), ActivationForm(rotary_dim=rotary_width(cfg)), extra=sub_norms)
+    form = ActivationForm(mlp=("4H + I + 2fI",), rotary_dim=rotary_width(cfg), checked=True)
+    return decoder(cfg, Style(qkv_bias=bias, o_bias=bias), form, extra=sub_norms)

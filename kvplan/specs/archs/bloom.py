@@ -24,5 +24,7 @@ def build(cfg: Config) -> ModelSpec:
         max_ctx=max_ctx(cfg),
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=True))
-    form = ActivationForm(rms_norm=False, fused_qkv=True)
+    form = ActivationForm(
+        norm="5H", core="4H + Q + K + V", scores="3NL + 2fNL", kept_scores="2NL", mlp=("4H + 5I",), eager_only=True, checked=True
+    )
     return classic(shape, style, form, extra=norm("embed_layernorm", hidden, bias=True))

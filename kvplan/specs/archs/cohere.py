@@ -8,6 +8,7 @@ from kvplan.specs.attention import read_heads
 from kvplan.specs.blocks import periodic
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder
+from kvplan.specs.forms import FLOAT32_COPY_ROTATION
 
 MODEL_TYPES = ("cohere", "cohere2", "cohere_compass_text")
 
@@ -25,7 +26,14 @@ def build(cfg: Config) -> ModelSpec:
         kinds = _pattern(cfg) if model_type == "cohere2" else style.kinds
         style = style._replace(window=cfg.optional_integer("sliding_window", default=4096), kinds=kinds)
     heads = read_heads(cfg, cfg.integer("hidden_size"))
-    form = ActivationForm(rms_norm=False, qk_norm=qk_norm, parallel_block=True, rotary_dim=heads.head_dim)
+    form = ActivationForm(
+        norm="2H + 3fH",
+        attention=FLOAT32_COPY_ROTATION,
+        full_attention=() if model_type == "cohere2" else None,
+        logits=2,
+        rotary_dim=heads.head_dim,
+        checked=True,
+    )
     return decoder(cfg, style, form)
 
 

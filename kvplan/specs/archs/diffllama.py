@@ -23,4 +23,12 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("attention_bias", default=False)
     width = read_heads(cfg, cfg.integer("hidden_size")).head_dim
     lambdas = tuple(g for name in ("q1", "k1", "q2", "k2") for g in vector(f"self_attn.lambda_{name}", width, role="attention"))
-    return decoder(cfg, Style(qkv_bias=bias, o_bias=bias), ActivationForm(rotary_dim=rotary_width(cfg)), extra=lambdas)
+    form = ActivationForm(
+        core="3H + 2Q",
+        context="K + V",
+        scores="2NL + 2fNL",
+        mlp=("4H + 3I", "3H + 2Q + 3fQ + K + V"),
+        rotary_dim=rotary_width(cfg),
+        checked=True,
+    )
+    return decoder(cfg, Style(qkv_bias=bias, o_bias=bias), form, extra=lambdas)

@@ -3,9 +3,10 @@
 Source: transformers 5.24 models/exaone4; EXAONE 4.0 report, arXiv:2507.11407 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import POST_NORMED
 
 MODEL_TYPES = ("exaone4",)
 
@@ -26,7 +27,7 @@ def build(cfg: Config) -> ModelSpec:
         window=window,
         kinds=_pattern(cfg) if window else ("full_attention",),
     )
-    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
+    return decoder(cfg, style, POST_NORMED._replace(norm="4H + 2fH", rotary_dim=rotary_width(cfg), checked=True))
 
 
 def _pattern(cfg: Config) -> tuple[str, ...]:

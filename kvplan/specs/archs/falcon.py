@@ -8,6 +8,7 @@ from kvplan.specs.attention import Heads
 from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import rotary_dim
+from kvplan.specs.forms import FUSED_CORE, plain
 
 MODEL_TYPES = ("falcon", "RefinedWeb", "RefinedWebModel")
 
@@ -41,9 +42,13 @@ def build(cfg: Config) -> ModelSpec:
         tied=cfg.flag("tie_word_embeddings", default=True),
     )
     form = ActivationForm(
-        rms_norm=False,
-        fused_qkv=True,
-        parallel_block=parallel,
+        norm="5H",
+        core=FUSED_CORE,
+        mlp=plain(cfg.text("activation", default="gelu")),
+        scores="4NL",
+        kept_scores="2NL",
+        kv_heads="broadcast",
+        checked=parallel and not cfg.flag("alibi", default=False),
         rotary_dim=None if cfg.flag("alibi", default=False) else rotary_dim(cfg, shape.heads.head_dim),
     )
     return classic(shape, style, form)

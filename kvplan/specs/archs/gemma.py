@@ -7,6 +7,7 @@ arXiv:2408.00118 §2, arXiv:2503.19786 §2.
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION, ROTATION
 from kvplan.specs.gemma import NORMS, window
 
 MODEL_TYPES = ("gemma", "gemma2", "gemma3_text", "vaultgemma")
@@ -32,7 +33,14 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS[model_type])
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, tied=True)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), eager_only=model_type in ("gemma2", "vaultgemma"))
+    form = ActivationForm(
+        attention=NORMED_ROTATION if model_type == "gemma3_text" else ROTATION,
+        norm="3H + 2fH" if model_type in ("gemma", "vaultgemma") else "4H + 2fH",
+        logits=2 if model_type in ("gemma2", "vaultgemma") or cfg.has("final_logit_softcapping") else 1,
+        rotary_dim=rotary_width(cfg),
+        eager_only=model_type in ("gemma2", "vaultgemma"),
+        checked=True,
+    )
     if model_type == "gemma":
         return decoder(cfg, style, form)
     n_sliding = cfg.integer("sliding_window_pattern") - 1 if model_type == "gemma3_text" else 1

@@ -22,4 +22,6 @@ def build(cfg: Config) -> ModelSpec:
     style = Style(qkv_bias=cfg.flag("attention_bias", default=True))
     if is_glm4:
         style = style._replace(layer_norms=(*style.layer_norms, "post_self_attn_layernorm", "post_mlp_layernorm"))
-    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg, default=0.5)))
+    norm = "4H + 2fH" if is_glm4 else "3H + 2fH"
+    form = ActivationForm(norm=norm, mlp=("4H + 4I",), rotary_dim=rotary_width(cfg, default=0.5), checked=True)
+    return decoder(cfg, style, form)

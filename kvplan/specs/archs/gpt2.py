@@ -8,6 +8,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import norm
 from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.forms import FUSED_VIEW_CORE, plain
 
 MODEL_TYPES = ("gpt2", "gpt-sw3", "gpt_bigcode", "openai-gpt", "jais")
 
@@ -41,6 +42,15 @@ def build(cfg: Config) -> ModelSpec:
     style = LAYER_NORMED._replace(final_norm=not first_gpt, gated=gated, tied=cfg.flag("tie_word_embeddings", default=True))
     cross = (*cross_attention(hidden, shape.heads, source=hidden, bias=True), *norm("cross_attn_norm", hidden, bias=True))
     layer = block(shape, style, extra=cross if crossed else ())
-    form = ActivationForm(rms_norm=False, learned_positions=learned, fused_qkv=True)
+    bigcode = model_type == "gpt_bigcode"
+    form = ActivationForm(
+        norm="5H",
+        core=FUSED_VIEW_CORE,
+        scores="NL + 2fNL" if bigcode else "2NL",
+        mlp=plain(cfg.text("activation_function", default="gelu_pytorch_tanh" if bigcode else "gelu_new"), hidden="5H"),
+        learned_positions=learned,
+        kv_heads="shared",
+        checked=not (gated or first_gpt or crossed),
+    )
     spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=positions(n_positions, hidden) if learned else ())
     return spec._replace(caveats=(UNFED_CROSS_ATTENTION,)) if crossed else spec

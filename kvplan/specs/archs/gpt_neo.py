@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import full, sliding
 from kvplan.specs.classic import LAYER_NORMED, Shape, block, classic, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config, shown
+from kvplan.specs.forms import plain
 
 MODEL_TYPES = ("gpt_neo",)
 
@@ -26,7 +27,16 @@ def build(cfg: Config) -> ModelSpec:
     local = sliding(shape.heads, cfg.integer("window_size", default=256))
     kinds = _kinds(cfg, shape.n_layers)
     layers = [block(shape, style, mixer=local if kind == "local" else full(shape.heads)) for kind in kinds]
-    form = ActivationForm(rms_norm=False, learned_positions=True)
+    form = ActivationForm(
+        norm="5H",
+        core="4H + fQ",
+        eager_context="fK",
+        kept_scores="2NL",
+        mlp=plain(cfg.text("activation_function", default="gelu_new"), hidden="5H"),
+        learned_positions=True,
+        eager_only=True,
+        checked=True,
+    )
     return classic(shape, style, form, layers=layers, extra=positions(shape.max_ctx or 0, hidden))
 
 

@@ -8,6 +8,7 @@ from kvplan.specs.blocks import vector
 from kvplan.specs.classic import LAYER_NORMED, Shape, block, classic, equal_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import rotary_dim
+from kvplan.specs.forms import FUSED_CORE, plain
 
 MODEL_TYPES = ("gpt_neox", "gpt_neox_japanese")
 
@@ -26,9 +27,13 @@ def build(cfg: Config) -> ModelSpec:
         max_ctx=cfg.integer("max_position_embeddings", default=2048),
     )
     form = ActivationForm(
-        rms_norm=False,
-        fused_qkv=True,
-        parallel_block=not japanese and cfg.flag("use_parallel_residual", default=True),
+        norm="5H",
+        core=FUSED_CORE,
+        scores="4NL" if japanese else "NL + 2fNL",
+        kept_scores="2NL" if japanese else "NL",
+        mlp=plain(cfg.text("hidden_act", default="gelu"), hidden="5H" if japanese else "4H"),
+        eager_only=japanese,
+        checked=True,
         rotary_dim=rotary_dim(cfg, shape.heads.head_dim, default=1.0 if japanese else 0.25),
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=japanese))

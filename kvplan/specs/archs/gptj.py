@@ -6,6 +6,7 @@ Source: transformers 5.24 models/gptj, models/codegen; Nijkamp et al. 2022, arXi
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.forms import plain
 
 MODEL_TYPES = ("gptj", "codegen")
 
@@ -25,9 +26,11 @@ def build(cfg: Config) -> ModelSpec:
         qkv_bias=False, o_bias=False, layer_norms=("ln_1",), tied=cfg.flag("tie_word_embeddings", default=False), head_bias=True
     )
     form = ActivationForm(
-        rms_norm=False,
-        parallel_block=True,
-        fused_qkv=cfg.text("model_type") == "codegen",
+        norm="5H",
+        core="5H + 2Q + K + V" if cfg.text("model_type") == "codegen" else "5H + Q",
+        eager_context="fK",
+        mlp=plain(cfg.text("activation_function", default="gelu_new")),
+        checked=True,
         rotary_dim=cfg.optional_integer("rotary_dim", default=64) or shape.heads.head_dim,
     )
     return classic(shape, style, form)

@@ -34,12 +34,12 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS[model_type])
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False))
-    form = ActivationForm(rotary_dim=rotary_width(cfg))
+    form = ActivationForm(logits=2, rotary_dim=rotary_width(cfg), checked=model_type != "hyperclovax")
     if model_type == "granite_swa":
         window = cfg.optional_integer("sliding_window")
         style = style._replace(window=window, kinds=("full_attention", *3 * ("sliding_attention",)))
         sinks = vector("self_attn.sinks", cfg.integer("num_attention_heads"), role="attention")
-        return decoder(cfg, style, form._replace(sinks=True, eager_only=True), extra=sinks)
+        return decoder(cfg, style, form._replace(scores="NL + 2fNL + N + 2fN", eager_only=True), extra=sinks)
     if model_type == "hyperclovax" and cfg.flag("use_post_norm", default=True):
         style = style._replace(layer_norms=(*_NORMS, "post_norm1", "post_norm2"))
     return decoder(cfg, style, form)

@@ -6,6 +6,7 @@ Source: transformers 5.24 models/hunyuan_v1_dense.
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("hunyuan_v1_dense",)
 
@@ -20,4 +21,4 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS)
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, qk_norm="head")
-    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
+    return decoder(cfg, style, ActivationForm(attention=NORMED_ROTATION, rotary_dim=rotary_width(cfg), checked=True))

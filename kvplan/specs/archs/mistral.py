@@ -24,5 +24,5 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS[model_type])
     window = cfg.optional_integer("sliding_window")
     kinds = ("sliding_attention",) if window else ("full_attention",)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), checked=model_type == "mistral")
+    form = ActivationForm(rotary_dim=rotary_width(cfg), checked=True)
     return decoder(cfg, Style(window=window, kinds=kinds), form)

@@ -6,6 +6,7 @@ Source: transformers 5.24 models/mpt/modeling_mpt.py.
 from kvplan.core.model import ActivationForm, Caveat, ModelSpec
 from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.forms import FUSED_VIEW_CORE
 
 MODEL_TYPES = ("mpt",)
 
@@ -24,7 +25,10 @@ def build(cfg: Config) -> ModelSpec:
     style = LAYER_NORMED._replace(
         qkv_bias=False, o_bias=False, mlp_bias=False, norm_bias=False, tied=cfg.flag("tie_word_embeddings", default=True)
     )
-    spec = classic(shape, style, ActivationForm(rms_norm=False, fused_qkv=True))
+    form = ActivationForm(
+        norm="5H", core=FUSED_VIEW_CORE, scores="2NL + 2fNL", kept_scores="2NL", mlp=("4H + 2I",), eager_only=True, checked=True
+    )
+    spec = classic(shape, style, form)
     return spec._replace(caveats=tuple(_ignored(cfg, key) for key in _foreign(cfg)))
 
 

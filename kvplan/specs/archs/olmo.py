@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder
+from kvplan.specs.forms import FLOAT32_ROTATION
 
 MODEL_TYPES = ("olmo",)
 
@@ -16,4 +17,4 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("attention_bias", default=False)
     heads = read_heads(cfg, cfg.integer("hidden_size"))
     style = Style(qkv_bias=bias, o_bias=bias, norm_weight=False)
-    return decoder(cfg, style, ActivationForm(rms_norm=False, rotary_dim=heads.head_dim))
+    return decoder(cfg, style, ActivationForm(attention=FLOAT32_ROTATION, rotary_dim=heads.head_dim, rope_float32=True, checked=True))

@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import Groups, embedding, linear, lm_head, norm
 from kvplan.specs.classic import LAYER_NORMED, Shape, assembled, block, equal_heads, positions
 from kvplan.specs.config import Config
+from kvplan.specs.forms import plain
 
 MODEL_TYPES = ("opt",)
 
@@ -31,7 +32,7 @@ def build(cfg: Config) -> ModelSpec:
         *_embeddings(cfg, shape),
         *(norm("norm", hidden, bias=True) if final_norm else ()),
     )
-    form = ActivationForm(rms_norm=False, learned_positions=True)
+    form = ActivationForm(norm="5H", core="4H + Q", mlp=plain(cfg.text("activation_function", default="relu")), resident="i", checked=True)
     return assembled(shape, (block(shape, style),) * shape.n_layers, weights, form)
 
 

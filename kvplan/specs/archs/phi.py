@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_dim
+from kvplan.specs.forms import PARTIAL_CORE, plain
 
 MODEL_TYPES = ("phi", "persimmon", "phi-msft", "mixformer-sequential")
 
@@ -41,10 +42,10 @@ def build(cfg: Config) -> ModelSpec:
     if not is_phi and heads.n_kv_heads != heads.n_heads:
         raise cfg.error("num_key_value_heads", f"expected num_attention_heads = {heads.n_heads}: Persimmon has no grouped queries")
     form = ActivationForm(
-        rms_norm=False,
-        qk_norm=qk_norm,
-        parallel_block=is_phi,
-        fused_qkv=not is_phi,
+        norm="5H",
+        core=PARTIAL_CORE if is_phi else "3H + 3Q + 2K + V + 2NR",
+        mlp=plain(cfg.text("hidden_act", "activation_function", default="gelu_new" if is_phi else "relu2")),
+        checked=True,
         rotary_dim=cfg.integer("rotary_dim", default=32) if first else rotary_dim(cfg, heads.head_dim, default=0.5),
     )
     return decoder(cfg, style, form)

@@ -7,6 +7,7 @@ Phi-3 report, arXiv:2404.14219 §2.
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import FUSED_CORE
 
 MODEL_TYPES = ("phi3", "phi3small")
 
@@ -23,11 +24,12 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS)
     window = cfg.optional_integer("sliding_window")
     kinds = ("sliding_attention",) if window else ("full_attention",)
-    return decoder(cfg, Style(window=window, kinds=kinds), ActivationForm(rotary_dim=rotary_width(cfg), fused_qkv=True))
+    form = ActivationForm(core=FUSED_CORE, mlp=("4H + 4I",), rotary_dim=rotary_width(cfg), checked=True)
+    return decoder(cfg, Style(window=window, kinds=kinds), form)
 
 
 def _small(cfg: Config) -> ModelSpec:
     """LayerNorm, biases everywhere and tied embeddings; its block-sparse layers keep all tokens, as the strides reach any."""
     cfg = cfg.renamed({"ff_intermediate_size": "intermediate_size"})
     style = Style(qkv_bias=True, o_bias=True, mlp_bias=True, norm_bias=True, tied=True)
-    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), fused_qkv=True, rms_norm=False))
+    return decoder(cfg, style, ActivationForm(core=FUSED_CORE, rotary_dim=rotary_width(cfg)))

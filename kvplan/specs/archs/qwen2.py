@@ -6,6 +6,7 @@ Source: transformers 5.24 models/{qwen2,qwen3}; Qwen2 report, arXiv:2407.10671 Â
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION, ROTATION
 
 MODEL_TYPES = ("qwen2", "qwen3")
 
@@ -35,5 +36,5 @@ def build(cfg: Config) -> ModelSpec:
     else:
         bias = cfg.flag("attention_bias", default=False)
         style = Style(qkv_bias=bias, o_bias=bias, qk_norm="head", window=window, kinds=kinds)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=model_type == "qwen3", checked=model_type == "qwen2")
+    form = ActivationForm(attention=NORMED_ROTATION if model_type == "qwen3" else ROTATION, rotary_dim=rotary_width(cfg), checked=True)
     return decoder(cfg, style, form)

@@ -6,6 +6,7 @@ Source: transformers 5.24 models/{seed_oss,ernie4_5,helium}.
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import FLOAT32_ROTATION, ROTATION
 
 MODEL_TYPES = ("seed_oss", "ernie4_5", "helium")
 
@@ -29,7 +30,11 @@ def build(cfg: Config) -> ModelSpec:
     """Seed-OSS has its output's bias apart, ERNIE one switch for all, Helium never one on the output."""
     model_type = cfg.text("model_type")
     cfg = completed(cfg, _CLASS[model_type])
-    return decoder(cfg, _style(cfg, model_type), ActivationForm(rotary_dim=rotary_width(cfg)))
+    is_ernie = model_type == "ernie4_5"
+    attention = FLOAT32_ROTATION if is_ernie else ROTATION
+    tables = 2 if is_ernie else 1  # ERNIE interleaves copies of cos and sin in each layer
+    form = ActivationForm(attention=attention, rotary_dim=rotary_width(cfg), rope_tables=tables, rope_float32=is_ernie, checked=True)
+    return decoder(cfg, _style(cfg, model_type), form)
 
 
 def _style(cfg: Config, model_type: str) -> Style:

@@ -26,7 +26,7 @@ def build(cfg: Config) -> ModelSpec:
     model_type = cfg.text("model_type")
     cfg = completed(cfg, _CLASS[model_type])
     mlp_bias = cfg.flag("mlp_bias", default=False)
-    form = ActivationForm(rotary_dim=rotary_width(cfg))
+    form = ActivationForm(rotary_dim=rotary_width(cfg), checked=True)
     kinds: tuple[str, ...]
     if model_type == "cwm":
         kinds = ("full_attention", *3 * ("sliding_attention",))

@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_dim
+from kvplan.specs.forms import PARTIAL_CORE
 
 MODEL_TYPES = ("stablelm", "stablelm_epoch")
 
@@ -27,9 +28,10 @@ def build(cfg: Config) -> ModelSpec:
     )
     heads = read_heads(cfg, cfg.integer("hidden_size"), n_kv_heads=n_kv_heads)
     form = ActivationForm(
-        rms_norm=False,
-        qk_norm=qk_norm,
-        parallel_block=parallel,
+        norm="5H",
+        core=PARTIAL_CORE,
+        mlp=("6H + 3I",),
+        checked=not (parallel or qk_norm),
         rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25),
     )
     return decoder(cfg, style, form)

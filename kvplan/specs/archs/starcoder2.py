@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_dim
+from kvplan.specs.forms import plain
 
 MODEL_TYPES = ("starcoder2",)
 
@@ -29,4 +30,6 @@ def build(cfg: Config) -> ModelSpec:
         kinds=("sliding_attention",) if window else ("full_attention",),
     )
     heads = read_heads(cfg, cfg.integer("hidden_size"), n_kv_heads=_N_KV_HEADS)
-    return decoder(cfg, style, ActivationForm(rms_norm=False, rotary_dim=rotary_dim(cfg, heads.head_dim)))
+    mlp = plain(cfg.text("hidden_act", default="gelu_pytorch_tanh"))
+    form = ActivationForm(norm="5H", mlp=mlp, rotary_dim=rotary_dim(cfg, heads.head_dim), checked=True)
+    return decoder(cfg, style, form)

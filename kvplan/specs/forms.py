@@ -1,0 +1,48 @@
+"""Moments of a forward pass that families share, in the letters of ActivationForm.
+
+Read off traces of the modeling code of transformers 5.24: every tensor alive at each local maximum, by width.
+"""
+
+from kvplan.core.model import ActivationForm
+
+_COPIES = {"gelu_new": 4, "gelu_fast": 5, "quick_gelu": 3, "relu2": 3, "laplace": 3, "gelu_accurate": 4}
+_FUSED_COPIES = 2
+
+
+def plain(act: str, *, hidden: str = "4H") -> tuple[str, ...]:
+    """The feed-forward moment of an ungated block: input and output of the activation, and what ``act`` makes in between.
+
+    Activations that are one kernel hold 2; those written out in Python more.
+    Source: transformers 5.24 activations.py (NewGELUActivation, FastGELUActivation, QuickGELUActivation, ReLUSquaredActivation).
+    """
+    return (f"{hidden} + {_COPIES.get(act, _FUSED_COPIES)}I",)
+
+
+ROTATION = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
+"""Rotating q, then k: the product with cos, the rotated half times sin, and their sum, beside what was projected."""
+
+NORMED_ROTATION = (*ROTATION, "3H + Q + 2fQ")
+"""The same with RMS norms on q and k, which compute in float32."""
+
+FLOAT32_ROTATION = ("3H + Q + 3fQ + K + V", "3H + Q + fQ + 3fK + K + V")
+"""Rotation by float32 tables: products and sums are float32."""
+
+FLOAT32_COPY_ROTATION = ("3H + Q + 4fQ + fK + K + V", "3H + Q + 2fQ + 4fK + K + V")
+"""Rotation of float32 copies of q and k (Cohere)."""
+
+FUSED_CORE = "3H + 2Q + K + V"
+"""One projection for q, k and v: its whole output lives as long as the values, beside the rotated queries."""
+
+FUSED_VIEW_CORE = "3H + Q + K + V"
+"""The same without rotation: queries are a view of it."""
+
+PARTIAL_CORE = "3H + 2Q + K + NR + GR"
+"""Rotation of a part of each head: the parts outlive their concatenation."""
+
+POST_NORMED = ActivationForm(
+    norm="5H + 2fH",
+    attention=("2H + 4Q + K + V", "2H + 2Q + 4K + V", "2H + Q + 2fQ"),
+    core="2H + Q",
+    mlp=("3H + 3I",),
+)
+"""Norms behind attention and feed-forward instead of before (OLMo 2, EXAONE 4): the blocks read the residual itself."""
