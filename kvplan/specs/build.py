@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from kvplan import _discover
-from kvplan.core.model import ModelSpec
+from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import Config, ConfigError
 from kvplan.specs.storage import stored
 
 ARCHS = "kvplan.specs.archs"
+_ENCODERS = ("vision_config", "audio_config", "visual")
 _CAUSAL = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
@@ -35,7 +36,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
         from kvplan.specs.heads import headed
 
         spec = headed(spec, cfg)
-    return checked(stored(spec, cfg), where=where)
+    return checked(stored(_whole(spec, cfg), cfg), where=where)
 
 
 def _family(cfg: Config, model_type: str) -> ModuleType | None:
@@ -50,6 +51,21 @@ def _family(cfg: Config, model_type: str) -> ModuleType | None:
             return by_class
     found: ModuleType | None = _discover.claimant(ARCHS, "MODEL_TYPES", model_type) if model_type else None
     return found
+
+
+def _whole(spec: ModelSpec, cfg: Config) -> ModelSpec:
+    """``spec``, with a warning where the config describes an encoder and no weight group stands for one."""
+    described = next((key for key in _ENCODERS if isinstance(cfg.data.get(key), Mapping)), None)
+    counted = any(group.role in ("vision", "audio", "projector") for group in spec.weights)
+    if described is None or counted or any(caveat.rule == "KV009" for caveat in spec.caveats):
+        return spec
+    caveat = Caveat(
+        "KV009",
+        "warning",
+        f"{cfg.where}: {described}: '{spec.model_type}' is counted as the language model that it is without this encoder",
+        "add the encoder's bytes from the checkpoint's index",
+    )
+    return spec._replace(exact=False, caveats=(*spec.caveats, caveat))
 
 
 def _plain(name: str) -> str:

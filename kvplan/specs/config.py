@@ -142,7 +142,7 @@ class Config:
         if key is None:
             if default is not None:
                 return default
-            close = [m for k in keys for m in near_matches(k, self.data)]
+            close = [m for k in keys for m in near_matches(k, [name for name in self.data if self.has(name)])]
             raise self.error(
                 keys[0],
                 f"missing: expected {expected}",

@@ -57,9 +57,14 @@ def text_model(inner: Config, *, default_type: str = "", kind: str = "", like: s
 
 
 def inner_or_flat(cfg: Config, key: str = "text_config") -> Config:
-    """The config at ``key``, or ``cfg`` itself for files of the days when the language model's keys stood at the top."""
+    """The config at ``key``, or ``cfg`` itself for files of the days when the language model's keys stood at the top.
+
+    Raises ConfigError where they stand in neither place.
+    """
     if cfg.has(key):
         return cfg.sub(key)
+    if not cfg.has("hidden_size"):
+        raise cfg.error(key, "missing: expected the language model's config")
     outer = ("model_type", "architectures", "tie_word_embeddings")
     own = {name: value for name, value in cfg.data.items() if name not in outer}
     return Config(own, where=cfg.where, path=cfg.path)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from kvplan.specs.build import build
 from kvplan.specs.config import Config, ConfigError
 from kvplan.specs.nested import DEFAULTS, language_model, with_class_defaults
 
@@ -41,6 +42,26 @@ def test_a_null_is_kept() -> None:
 def test_no_language_model_is_an_error(data: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         language_model(outer(**data))
+
+
+def test_an_encoder_that_is_not_counted_is_warned_of() -> None:
+    sizes = {"hidden_size": 64, "intermediate_size": 352, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 320}
+    plain = {"model_type": "qwen", "architectures": ["QWenLMHeadModel"], **sizes, "torch_dtype": "bfloat16"}
+    assert not build(plain, where="config.json").caveats
+    spec = build({**plain, "visual": {"layers": 48, "width": 1664}}, where="config.json")
+    assert (spec.exact, [caveat.rule for caveat in spec.caveats]) == (False, ["KV009"])
+    assert "config.json: visual" in spec.caveats[0].message
+
+
+def test_flat_files_need_a_language_model_too() -> None:
+    with pytest.raises(ConfigError, match=r"config\.json: text_config: missing"):
+        build({"model_type": "glm4v", "vision_config": {"depth": 2}}, where="config.json")
+
+
+def test_a_null_is_no_near_match_of_itself() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        outer(hidden_size=None, hidden_sizes=3).integer("hidden_size")
+    assert refusal.value.hint == "found similar keys: hidden_sizes"
 
 
 @pytest.mark.torch

@@ -6,7 +6,7 @@ Source: transformers 5.24 models/{glm4v,glm4v_moe,glm46v,glmga,glm_ocr}; GLM-V t
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.multimodal import any_tower, joined, tied_to_text, tower
-from kvplan.specs.nested import amended, filled, text_config, text_model
+from kvplan.specs.nested import amended, filled, inner_or_flat, text_model
 from kvplan.specs.tower import part
 
 _LIKE = {"glm4v_text": "glm4", "glm_ocr_text": "glm4"}
@@ -27,7 +27,7 @@ def build(cfg: Config) -> ModelSpec:
 
 def _text_config(cfg: Config, text_type: str) -> Config:
     """The language model's config; in the dense ones the head's width has no default and the biases on q, k and v are fixed."""
-    inner = text_config(cfg)
+    inner = inner_or_flat(cfg)
     if text_type not in _LIKE:
         return inner
     text = filled(inner, text_type)

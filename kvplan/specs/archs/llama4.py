@@ -27,23 +27,30 @@ _DEFAULTS: Mapping[str, object] = {
 
 
 def build(cfg: Config) -> ModelSpec:
-    """Experts and the shared one are ``intermediate_size`` wide, dense layers ``intermediate_size_mlp``."""
+    """Without mixtures (Llama Guard 4) the keys that speak of experts are 0."""
     cfg = completed(cfg, _DEFAULTS)
-    n_layers, width, n_experts = cfg.n_layers(), cfg.integer("intermediate_size"), cfg.integer("num_local_experts")
-    moe = MoeFfn(n_experts, experts_per_token(cfg, "num_experts_per_tok", of=n_experts), width, width)
-    dense = DenseFfn(cfg.integer("intermediate_size_mlp"))
+    n_layers, dense = cfg.n_layers(), DenseFfn(cfg.integer("intermediate_size_mlp"))
     sparse = _moe_layers(cfg, n_layers)
+    moe = _experts(cfg) if sparse else None
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, window=cfg.optional_integer("attention_chunk_size"), kinds=_kinds(cfg, n_layers))
     mixture = MoeStyle(name="feed_forward", router="router", shared="shared_expert")
-    ffns = tuple(moe if i in sparse else dense for i in range(n_layers))
+    ffns = tuple(moe if moe and i in sparse else dense for i in range(n_layers))
     return sparse_decoder(cfg, style, ffns, mixture, ActivationForm(rotary_dim=rotary_width(cfg)))
+
+
+def _experts(cfg: Config) -> MoeFfn:
+    """A mixture, whose experts and the shared one are ``intermediate_size`` wide; dense layers are ``intermediate_size_mlp``."""
+    width, n_experts = cfg.integer("intermediate_size"), cfg.integer("num_local_experts")
+    return MoeFfn(n_experts, experts_per_token(cfg, "num_experts_per_tok", of=n_experts), width, width)
 
 
 def _moe_layers(cfg: Config, n_layers: int) -> frozenset[int]:
     """The layers that are mixtures: ``moe_layers``, else every ``interleave_moe_layer_step``-th."""
+    if cfg.has("moe_layers"):
+        return frozenset(cfg.integers("moe_layers"))
     step = cfg.integer("interleave_moe_layer_step")
-    return frozenset(cfg.integers("moe_layers", default=range(step - 1, n_layers, step)))
+    return frozenset(range(step - 1, n_layers, step))
 
 
 def _kinds(cfg: Config, n_layers: int) -> tuple[str, ...]:
