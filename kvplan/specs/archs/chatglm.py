@@ -3,7 +3,7 @@
 Source: modeling_chatglm.py and configuration_chatglm.py of zai-org/chatglm-6b, chatglm3-6b and glm-4-9b-chat.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.model import ActivationForm, Caveat, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
 
@@ -11,6 +11,12 @@ MODEL_TYPES = ("chatglm",)
 HEAD_IN_BASE = True
 """The class without ``For...`` in its name holds the output projection too."""
 
+_EVA = Caveat(
+    "KV009",
+    "warning",
+    "the image encoder is described by the repository's code alone: counted as that reads, not held to a checkpoint",
+    "the checkpoint's index has the exact total",
+)
 _FIRST = {"num_layers": "num_hidden_layers", "inner_hidden_size": "intermediate_size"}
 _LATER = {
     **{"num_layers": "num_hidden_layers", "ffn_hidden_size": "intermediate_size", "padded_vocab_size": "vocab_size"},
@@ -19,11 +25,21 @@ _LATER = {
 
 
 def build(cfg: Config) -> ModelSpec:
-    """Raises ConfigError for a prompt encoder or a vision tower, which no plain ChatGLM has."""
-    for key in ("pre_seq_len", "vision_config"):
-        if cfg.has(key):
-            raise cfg.error(key, "is not supported in a ChatGLM", hint="point at the plain language model")
-    return _first(cfg.renamed(_FIRST)) if cfg.has("inner_hidden_size") else _later(cfg.renamed(_LATER))
+    """GLM-4V-9B has an image encoder. Raises ConfigError for a prompt encoder, which no plain ChatGLM has."""
+    if cfg.has("pre_seq_len"):
+        raise cfg.error("pre_seq_len", "is not supported in a ChatGLM", hint="point at the plain language model")
+    text = _first(cfg.renamed(_FIRST)) if cfg.has("inner_hidden_size") else _later(cfg.renamed(_LATER))
+    return _seeing(cfg, text) if cfg.has("vision_config") else text
+
+
+def _seeing(cfg: Config, text: ModelSpec) -> ModelSpec:
+    """``text`` with EVA-CLIP, whose projection is as wide inside as the decoder's feed-forward."""
+    from kvplan.specs.multimodal import joined, tower
+    from kvplan.specs.tower import part
+
+    sizes = {"out_hidden_size": text.hidden_size, "ffn_hidden_size": cfg.integer("ffn_hidden_size"), **cfg.sub("vision_config").data}
+    vision = tower(Config({"vision_config": sizes}, where=cfg.where), kind="glm4v_eva")
+    return joined(text, part("transformer.vision", vision.groups, "vision"), caveats=(_EVA,))
 
 
 def _first(cfg: Config) -> ModelSpec:

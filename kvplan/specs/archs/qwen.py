@@ -6,6 +6,8 @@ Source: modeling_qwen.py and configuration_qwen.py of Qwen/Qwen-7B; Qwen report,
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.multimodal import joined, tower
+from kvplan.specs.tower import part
 
 MODEL_TYPES = ("qwen",)
 
@@ -14,7 +16,7 @@ _OWN = {**_NAMES, "ffn_hidden_size": "intermediate_size", "kv_channels": "head_d
 
 
 def build(cfg: Config) -> ModelSpec:
-    """``no_bias``, true by default, is about all projections but q, k and v."""
+    """``no_bias``, true by default, is about all projections but q, k and v. Qwen-VL has an image encoder, ``visual``."""
     cfg = cfg.renamed(_OWN)
     both = cfg.integer("intermediate_size", least=2)
     if both % 2:
@@ -22,4 +24,5 @@ def build(cfg: Config) -> ModelSpec:
     cfg = Config({**cfg.data, "intermediate_size": both // 2}, where=cfg.where, path=cfg.path)
     bias = not cfg.flag("no_bias", default=True)
     form = ActivationForm(rotary_dim=rotary_width(cfg), fused_qkv=True)
-    return decoder(cfg, Style(qkv_bias=True, o_bias=bias, mlp_bias=bias), form)
+    text = decoder(cfg, Style(qkv_bias=True, o_bias=bias, mlp_bias=bias), form)
+    return joined(text, part("visual", tower(cfg, "visual", kind="qwen_visual").groups, "vision")) if cfg.has("visual") else text
