@@ -34,7 +34,7 @@ def build(cfg: Config) -> ModelSpec:
         head_bias=cfg.flag("decoder_bias", default=True),
     )
     first = style._replace(layer_norms=style.layer_norms[1:])
-    window = (cfg.optional_integer("local_attention", default=128) or 0) // 2 or None
+    window = _window(cfg)
     layers = [
         block(shape, style if i else first, mixer=mixer(kind, shape.heads, cfg, window=window))
         for i, kind in enumerate(_kinds(cfg, n_layers))
@@ -42,6 +42,13 @@ def build(cfg: Config) -> ModelSpec:
     extra = (*norm("embed_norm", hidden, bias=norm_bias), *_head(cfg, hidden, norm_bias=norm_bias))
     form = ActivationForm(rms_norm=False, rotary_dim=shape.heads.head_dim, rope_tables=2)
     return classic(shape, style, form, layers=layers, extra=extra)
+
+
+def _window(cfg: Config) -> int | None:
+    """``sliding_window``, which files saved by Transformers name; else half of ``local_attention``, both sides' span."""
+    if cfg.has("sliding_window"):
+        return max(cfg.integer("sliding_window", least=-1), 0) or None
+    return (cfg.optional_integer("local_attention", default=128) or 0) // 2 or None
 
 
 def _head(cfg: Config, hidden: int, *, norm_bias: bool) -> Groups:
