@@ -1,0 +1,106 @@
+"""models, gpus, completion, help and version."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kvplan import __version__
+from kvplan.specs import builtin
+from tests.running import Run
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 176,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 320,
+}
+
+
+def test_models_lists_every_builtin(kvplan: Run) -> None:
+    head, *lines = kvplan("models").out.splitlines()
+    assert head.split() == ["id", "parameters", "active", "weights", "limit", "as", "of"]
+    assert [line.split()[0] for line in lines] == builtin.ids()
+
+
+def test_models_filters_by_words(kvplan: Run) -> None:
+    found = json.loads(kvplan("models", "qwen3 moe", "--json").out)["models"]
+    assert {"qwen3-30b-a3b", "qwen3-235b-a22b"} <= {model["id"] for model in found}
+    assert all("qwen3" in model["id"] for model in found)
+
+
+def test_one_model_in_detail(kvplan: Run) -> None:
+    text = kvplan("models", "mixtral").out
+    # Jiang et al. 2024, arXiv:2401.04088 table 1: 32 layers, 8 experts of 14336, 2 active
+    assert "mixtral-8x7b · MixtralForCausalLM · 32 layers" in text
+    assert "32 × full (n_heads 32, n_kv_heads 8, head_dim 128, v_head_dim 128); moe (n_experts 8, n_active 2, intermediate 14336" in text
+    detail = json.loads(kvplan("models", "mixtral", "--json").out)["model"]
+    assert sum(group["n_params"] for group in detail["groups"]) == detail["n_params"] == 46_702_792_704
+    experts = 32 * 8 * 3 * 4096 * 14336
+    assert detail["n_active_params"] == 46_702_792_704 - experts * 6 // 8  # "only uses 13B active parameters", §1
+    assert "mistralai/mixtral-8x7b-v0.1" in detail["aliases"]
+
+
+def test_layers_that_share_are_said_to(kvplan: Run) -> None:
+    assert "keys and values of layer 19" in kvplan("models", "gemma-3n-e4b").out  # the last 15 of 35 layers reuse them
+
+
+def test_a_spec_of_a_builtin_is_a_model(kvplan: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    assert kvplan("models", "gemma-3-1b", "--spec", "-o", str(path)).code == 0
+    mine, theirs = (json.loads(kvplan("estimate", ref, "--json").out) for ref in (str(path), "gemma-3-1b"))
+    assert mine["entries"][1:] == theirs["entries"][1:]
+    assert (mine["model"]["source"], theirs["model"]["source"]) == ("spec", "builtin")
+    assert kvplan("models", str(path), "--spec").out == path.read_text()
+
+
+def test_a_spec_of_a_config_is_a_model(kvplan: Run, tmp_path: Path) -> None:
+    config, spec = tmp_path / "config.json", tmp_path / "mine.yaml"
+    config.write_text(json.dumps(LLAMA))
+    kvplan("models", str(tmp_path), "--spec", "-o", str(spec))
+    assert f"made by kvplan {__version__}" in spec.read_text()
+    counted = 2 * (4 * 64 * 64 + 3 * 64 * 176 + 2 * 64) + 2 * 320 * 64 + 64  # two layers, embeddings and head, the last norm
+    assert json.loads(kvplan("models", str(spec), "--json").out)["model"]["n_params"] == counted
+
+
+@pytest.mark.parametrize("argv", [["models", "--spec"], ["models", "-", "--spec"]])
+def test_a_spec_needs_a_file_or_a_name(kvplan: Run, argv: list[str]) -> None:
+    assert kvplan(*argv).code == 2
+
+
+def test_gpus(kvplan: Run) -> None:
+    text = kvplan("gpus", "h100").out
+    assert text.splitlines()[0].split()[:2] == ["id", "name"]
+    assert "h100-sxm" in text
+    row = next(gpu for gpu in json.loads(kvplan("gpus", "4090", "--json").out)["gpus"] if gpu["id"] == "rtx-4090")
+    assert row["driver_bytes"] == 24_564 * 2**20  # what nvidia-smi prints for it
+    assert json.loads(kvplan("gpus", "GeForce RTX 4090", "--json").out)["gpus"][0]["id"] == "rtx-4090"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(kvplan: Run, shell: str) -> None:
+    assert "_KVPLAN_COMPLETE" in kvplan("completion", shell).out
+
+
+def test_the_shell_gets_its_answer(kvplan: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_KVPLAN_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "kvplan est")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        kvplan()
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["estimate", "--help"], ["models", "-h"], ["--version"]])
+def test_help_answers(kvplan: Run, argv: list[str]) -> None:
+    ran = kvplan(*argv)
+    assert ran.code == 0
+    assert ran.out
+    assert ran.err == ""
+
+
+def test_kvplan_alone_prints_help_and_exits_2(kvplan: Run) -> None:
+    ran = kvplan()
+    assert (ran.code, ran.out) == (2, "")
+    assert "estimate" in ran.err
