@@ -46,7 +46,7 @@ def test_no_language_model_is_an_error(data: dict[str, object], message: str) ->
 
 def test_an_encoder_that_is_not_counted_is_warned_of() -> None:
     sizes = {"hidden_size": 64, "intermediate_size": 352, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 320}
-    plain = {"model_type": "qwen", "architectures": ["QWenLMHeadModel"], **sizes, "torch_dtype": "bfloat16"}
+    plain = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **sizes, "torch_dtype": "bfloat16"}
     assert not build(plain, where="config.json").caveats
     spec = build({**plain, "visual": {"layers": 48, "width": 1664}}, where="config.json")
     assert (spec.exact, [caveat.rule for caveat in spec.caveats]) == (False, ["KV009"])
