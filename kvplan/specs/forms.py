@@ -46,3 +46,21 @@ POST_NORMED = ActivationForm(
     mlp=("3H + 3I",),
 )
 """Norms behind attention and feed-forward instead of before (OLMo 2, EXAONE 4): the blocks read the residual itself."""
+
+
+ROUTING = "4iA + fA + E"
+"""Scores of the experts, indices of those chosen, and orders to sort by."""
+
+
+def moe_moments(*, hidden: str = "4H", float32: bool = False) -> tuple[str, str]:
+    """The moments of a mixture under grouped products: putting outputs back in order, and the gate.
+
+    ``hidden`` is what lives around it, ``float32`` says that routing weights make the weighted outputs float32.
+    Source: transformers 5.24 integrations/moe.py, grouped_mm_experts_forward.
+    """
+    weighted = "2AH + 2fAH" if float32 else "4AH"
+    return f"{hidden} + {weighted} + {ROUTING}", f"{hidden} + AH + 4AM + {ROUTING}"
+
+
+LATENT_CORE, LATENT_CONTEXT = "3H + K + V + 2Q + NV", "Q + NP + O"
+"""Latent attention: queries twice and their rotated part; keys and values expanded from the cached latent of every token."""

@@ -10,6 +10,7 @@ from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.forms import LATENT_CONTEXT, LATENT_CORE, moe_moments
 from kvplan.specs.indexing import indexer_weights
 
 M = TypeVar("M")
@@ -94,7 +95,12 @@ def paired(mixers: Sequence[M], ffns: Sequence[Ffn], make: Callable[[M, Ffn], La
 
 def latent_form(cfg: Config, *, moe: bool = True) -> ActivationForm:
     """Facts of a forward pass that follow from latent attention: the rotation covers ``qk_rope_head_dim`` alone."""
-    return ActivationForm(rotary_dim=cfg.integer("qk_rope_head_dim", least=0) or None, router_float32=moe)
+    return ActivationForm(
+        core=LATENT_CORE,
+        context=LATENT_CONTEXT,
+        moe=moe_moments(float32=moe),
+        rotary_dim=cfg.integer("qk_rope_head_dim", least=0) or None,
+    )
 
 
 def latent_decoder(cfg: Config, layers: list[Layer], form: ActivationForm, mtp: tuple[LayerRun, ...] = ()) -> ModelSpec:

@@ -12,6 +12,7 @@ from kvplan.specs.blocks import Groups, linear, periodic, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.sparse import by_kind, experts_per_token, first_dense, sparse_decoder
 
 MODEL_TYPES = ("afmoe", "beam", "kolibri1")
@@ -74,7 +75,14 @@ def build(cfg: Config) -> ModelSpec:
         kinds=_kinds(cfg, model_type),
     )
     heads = read_heads(cfg, cfg.integer("hidden_size"))
-    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True, router_float32=model_type == "beam")
+    form = ActivationForm(
+        core="3H + 2Q" if model_type == "afmoe" else "3H + Q",
+        attention=NORMED_ROTATION,
+        moe=moe_moments(hidden="5H" if model_type == "afmoe" else "4H", float32=True),
+        rotary_dim=rotary_width(cfg),
+        rope_float32=model_type == "beam",
+        checked=True,
+    )
     return sparse_decoder(cfg, style, _ffns(cfg, model_type), _MOE[model_type], form, _gate(cfg, model_type, heads))
 
 

@@ -13,6 +13,7 @@ from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
 from kvplan.specs.latent import block_norms, paired
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import experts_per_token, first_dense
@@ -49,7 +50,9 @@ def build(cfg: Config) -> ModelSpec:
     lightning = LinearAttention(heads.n_heads, heads.head_dim, heads.head_dim)
     mixers = [full if sees_all else lightning for sees_all in _full_layers(cfg, n_layers)]
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), qk_norm=cfg.flag("use_qk_norm"), fused_qkv=True)
+    form = ActivationForm(
+        rotary_dim=rotary_dim(cfg, heads.head_dim), attention=NORMED_ROTATION if cfg.flag("use_qk_norm") else ROTATION, core=FUSED_CORE
+    )
     mtp = next_token(cfg.integer("hidden_size"), _layer(cfg, full, moe), n_next_token(cfg))
     return assemble(cfg, layers, Style(), form)._replace(mtp=mtp)
 

@@ -52,7 +52,7 @@ def build(cfg: Config) -> ModelSpec:
     tied = cfg.flag("tie_word_embeddings", default=True)
     alone = decoder_only(cfg)
     layer = cross_block(target, style, source_tokens=None if alone else source.max_ctx)
-    form = ActivationForm(rms_norm=False, learned_positions=variant.rows is not None)
+    form = ActivationForm(norm="5H", learned_positions=variant.rows is not None)
     if alone:
         tied = tied and model_type != "bigbird_pegasus"  # whose class for the decoder alone ties nothing
         tables = (*embedding(target.vocab, target.hidden), *lm_head(target.vocab, target.hidden, tied=tied))

@@ -57,7 +57,7 @@ def build(cfg: Config) -> ModelSpec:
     crossed = cfg.flag("add_cross_attention", default=False)
     bias = cross_attention(shape.hidden, shape.heads, source=shape.hidden, bias=True)
     extra = (*bias, *norm("cross_attn_norm", shape.hidden, bias=True)) if crossed else ()
-    form = ActivationForm(rms_norm=False, learned_positions=True)
+    form = ActivationForm(norm="5H", learned_positions=True)
     layers = (block(shape, style, extra=extra),) * shape.n_layers
     outside = (*_tables(cfg, shape, variant), *_head(shape, variant, tied=tied))
     spec = classic(shape, style, form, layers=layers, extra=outside)

@@ -6,6 +6,7 @@ Source: modeling_chatglm.py and configuration_chatglm.py of zai-org/chatglm-6b, 
 from kvplan.core.model import ActivationForm, Caveat, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.forms import FUSED_CORE
 
 MODEL_TYPES = ("chatglm",)
 HEAD_IN_BASE = True
@@ -45,7 +46,7 @@ def _seeing(cfg: Config, text: ModelSpec) -> ModelSpec:
 def _first(cfg: Config) -> ModelSpec:
     """ChatGLM-6B: biases everywhere, embeddings tied to the output."""
     style = Style(qkv_bias=True, o_bias=True, mlp_bias=True, gated=False, norm_bias=True, tied=True)
-    form = ActivationForm(mlp_intermediate=2, rotary_dim=rotary_width(cfg, default=0.5), rms_norm=False, fused_qkv=True)
+    form = ActivationForm(rotary_dim=rotary_width(cfg, default=0.5), norm="5H", core=FUSED_CORE)
     return decoder(cfg, style, form)
 
 
@@ -62,4 +63,6 @@ def _later(cfg: Config) -> ModelSpec:
         norm_bias=not rms_norm,
         final_norm=cfg.flag("post_layer_norm", default=True),
     )
-    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg, default=0.5), rms_norm=rms_norm, fused_qkv=True))
+    return decoder(
+        cfg, style, ActivationForm(rotary_dim=rotary_width(cfg, default=0.5), norm="3H + 2fH" if rms_norm else "5H", core=FUSED_CORE)
+    )

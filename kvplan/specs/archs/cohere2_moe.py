@@ -45,7 +45,7 @@ def build(cfg: Config) -> ModelSpec:
         window=cfg.optional_integer("sliding_window"),
         kinds=(*_kinds(cfg, "prefix_dense_sliding_window_pattern", n_dense), *_kinds(cfg, "sliding_window_pattern", n_layers - n_dense)),
     )
-    form = ActivationForm(rotary_dim=rotary_width(cfg), parallel_block=True, rms_norm=cfg.has("rms_norm_eps"))
+    form = ActivationForm(norm="3H + 2fH" if cfg.has("rms_norm_eps") else "2H + 3fH", logits=2, rotary_dim=rotary_width(cfg), checked=True)
     return sparse_decoder(cfg, style, ffns, MoeStyle(), form)
 
 

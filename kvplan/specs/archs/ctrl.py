@@ -22,4 +22,4 @@ def build(cfg: Config) -> ModelSpec:
         max_ctx=cfg.integer("n_positions", "max_position_embeddings", default=256),
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=True), head_bias=True)
-    return classic(shape, style, ActivationForm(rms_norm=False))
+    return classic(shape, style, ActivationForm(norm="5H"))

@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, rotary_width
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import FUSED_CORE
 from kvplan.specs.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("dbrx",)
@@ -30,5 +31,5 @@ def build(cfg: Config) -> ModelSpec:
     if cfg.flag("tie_word_embeddings", default=False):
         raise cfg.error("tie_word_embeddings", "expected false: the class refuses to tie")
     style = Style(layer_norms=("norm_attn_norm.norm_1", "norm_attn_norm.norm_2"))
-    form = ActivationForm(rotary_dim=rotary_width(cfg), fused_qkv=True, rms_norm=False)
+    form = ActivationForm(rotary_dim=rotary_width(cfg), core=FUSED_CORE, norm="5H")
     return sparse_decoder(cfg, style, (moe,) * cfg.n_layers(), MoeStyle(name="ffn", router="router.layer"), form)

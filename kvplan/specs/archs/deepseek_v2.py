@@ -37,7 +37,7 @@ def build(cfg: Config) -> ModelSpec:
         return sparse_decoder(cfg, Style(), ffns, MoeStyle(), ActivationForm(rotary_dim=heads.head_dim))
     moe = MoeStyle(router_dtype="float32", mlp_bias=cfg.flag("mlp_bias", default=False))
     mixers = (read_mla(cfg),) * cfg.n_layers()
-    return latent_decoder(cfg, latent_layers(cfg, mixers, ffns, moe), latent_form(cfg))
+    return latent_decoder(cfg, latent_layers(cfg, mixers, ffns, moe), latent_form(cfg)._replace(checked=True))
 
 
 def _ffns(cfg: Config) -> tuple[Ffn, ...]:

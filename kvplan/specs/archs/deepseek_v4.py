@@ -50,7 +50,7 @@ def build(cfg: Config) -> ModelSpec:
     hidden, n_streams = cfg.integer("hidden_size"), cfg.integer("hc_mult")
     pairs = list(zip(_kinds(cfg), _mlp_kinds(cfg), strict=True))
     made = {pair: _layer(cfg, *pair) for pair in dict.fromkeys(pairs)}
-    form = ActivationForm(rotary_dim=cfg.integer("qk_rope_head_dim"), sinks=True)
+    form = ActivationForm(rotary_dim=cfg.integer("qk_rope_head_dim"))
     spec = assemble(cfg, [made[pair] for pair in pairs], Style(), form)
     drafting = _layer(cfg, WINDOW, "moe")
     drafting = drafting._replace(weights=(*drafting.weights, *hyper_head("hc_head", hidden, n_streams)))

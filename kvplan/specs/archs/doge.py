@@ -10,6 +10,7 @@ from kvplan.specs.attention import Heads, read_heads
 from kvplan.specs.blocks import Groups, linear, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("doge",)
 
@@ -33,7 +34,7 @@ def build(cfg: Config) -> ModelSpec:
         kinds=("sliding_attention",) if window else ("full_attention",),
     )
     heads = read_heads(cfg, cfg.integer("hidden_size"))
-    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True)
+    form = ActivationForm(rotary_dim=rotary_width(cfg), attention=NORMED_ROTATION)
     spec = decoder(cfg, style, form, extra=_own(cfg.integer("hidden_size"), heads, bias=bias))
     if not cfg.flag("is_moe", default=False):
         return spec

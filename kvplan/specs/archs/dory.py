@@ -11,6 +11,7 @@ from kvplan.specs.attention import Heads, attention, full, layer_kinds, mixer, r
 from kvplan.specs.blocks import Groups, gated_mlp, linear, periodic, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
+from kvplan.specs.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("dory", "hrm_text")
 
@@ -36,7 +37,7 @@ def build(cfg: Config) -> ModelSpec:
     heads = read_heads(cfg, cfg.integer("hidden_size"))
     form = ActivationForm(rotary_dim=heads.head_dim)
     if model_type == "dory":
-        spec = assemble(cfg, _dory(cfg, heads), _STYLE, form._replace(qk_norm=True, rope_tables=2))
+        spec = assemble(cfg, _dory(cfg, heads), _STYLE, form._replace(attention=NORMED_ROTATION, rope_tables=2))
         return spec._replace(weights=(*spec.weights, *vector("lm_head.logit_scale", spec.vocab_size, role="lm_head")))
     heads = Heads(heads.n_heads, heads.n_heads, heads.head_dim, heads.v_head_dim)
     spec = assemble(cfg, _hrm(cfg, heads), _STYLE, form)

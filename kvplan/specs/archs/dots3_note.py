@@ -11,6 +11,7 @@ from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import dense_or_moe
+from kvplan.specs.forms import moe_moments
 from kvplan.specs.hybrid import read_kinds
 from kvplan.specs.indexing import read_indexer
 from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla
@@ -62,7 +63,7 @@ def build(cfg: Config) -> ModelSpec:
     mixers = [_mixer(cfg, kind, own) for kind, own in zip(kinds, overrides(cfg, cfg.n_layers(), OVERRIDES), strict=True)]
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
     rotary = max(mixer.rope_head_dim for mixer in mixers)
-    form = ActivationForm(rotary_dim=rotary or None, rope_tables=len(set(kinds)), router_float32=True)
+    form = ActivationForm(rotary_dim=rotary or None, rope_tables=len(set(kinds)), moe=moe_moments(float32=True))
     mtp = next_token(cfg.integer("hidden_size"), layers[-1], n_next_token(cfg))
     return assemble(cfg, layers, Style(), form)._replace(mtp=mtp)
 

@@ -10,6 +10,7 @@ from kvplan.specs.attention import full, read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import FLOAT32_ROTATION, moe_moments
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
 
@@ -39,7 +40,14 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("use_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=bias, head_bias=bias and not vision)
     mixture = MoeStyle(router_dtype="float32", correction="parameter", correction_dtype="float32", mlp_bias=bias)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), router_float32=True)
+    form = ActivationForm(
+        attention=FLOAT32_ROTATION,
+        moe=moe_moments(hidden="5H"),
+        rotary_dim=rotary_width(cfg),
+        rope_tables=2,
+        rope_float32=True,
+        checked=not vision,
+    )
     spec = sparse_decoder(cfg, style, _ffns(cfg, widths[0], vision=vision), mixture, form)
     return _with_vision_experts(spec, cfg, widths, mixture) if vision else _with_next_token(spec, cfg, style)
 

@@ -10,6 +10,7 @@ from kvplan.specs.attention import full, mixer, read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
 
@@ -53,7 +54,9 @@ def build(cfg: Config) -> ModelSpec:
     model_type = cfg.text("model_type", default="exaone_moe")
     cfg = completed(cfg, _DEFAULTS[model_type])
     style, ffns = _style(cfg, model_type), _ffns(cfg, model_type)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True, router_float32=model_type != "mellum")
+    form = ActivationForm(
+        attention=NORMED_ROTATION, moe=moe_moments(float32=model_type != "mellum"), rotary_dim=rotary_width(cfg), checked=True
+    )
     if model_type == "exaone_moe":
         return _with_dense_next_token(sparse_decoder(cfg, style, ffns, _FLOAT32_ROUTER, form), cfg, style)
     if model_type == "hy_v3":

@@ -10,6 +10,7 @@ from kvplan.specs.attention import attention, layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate
 
 MODEL_TYPES = ("gemma3n_text",)
@@ -26,7 +27,7 @@ def build(cfg: Config) -> ModelSpec:
     """The last ``num_kv_shared_layers`` layers have no keys and values of their own, nor the projections to them."""
     cfg = completed(cfg, _CLASS)
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
-    form = ActivationForm(rotary_dim=read_heads(cfg, hidden).head_dim, rope_tables=2, qk_norm=True)
+    form = ActivationForm(rotary_dim=read_heads(cfg, hidden).head_dim, rope_tables=2, attention=NORMED_ROTATION)
     spec = assemble(cfg, list(_layers(cfg, hidden, n_layers)), Style(tied=True), form)
     streams = copies(linear("altup_projections", hidden, hidden, role="other"), 2 * (cfg.integer("altup_num_inputs") - 1))
     return spec._replace(weights=(*spec.weights, *streams, *per_layer_embeddings(cfg, hidden, n_layers)))

@@ -10,6 +10,7 @@ from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_he
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate, window
 
 MODEL_TYPES = ("gemma4_text", "gemma4_unified_text")
@@ -37,7 +38,7 @@ def build(cfg: Config) -> ModelSpec:
         cfg = Config({k: v for k, v in cfg.data.items() if k not in _UNIFIED_LACKS}, where=cfg.where, path=cfg.path)
     cfg = completed(cfg, _CLASS[model_type])
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
-    form = ActivationForm(rotary_dim=read_heads(cfg, hidden).head_dim, rope_tables=2, qk_norm=True)
+    form = ActivationForm(rotary_dim=read_heads(cfg, hidden).head_dim, rope_tables=2, attention=NORMED_ROTATION)
     spec = assemble(cfg, list(_layers(cfg, hidden, n_layers)), Style(tied=True), form)
     if not _has_own_embeddings(cfg):
         return spec

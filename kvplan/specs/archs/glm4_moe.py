@@ -10,6 +10,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import experts_per_token, first_dense, sparse_decoder
 
@@ -61,7 +62,12 @@ def build(cfg: Config) -> ModelSpec:
     if not cfg.names("head_dim"):  # the class rounds down, and its own sizes need that
         cfg = cfg.with_defaults({"head_dim": max(1, cfg.integer("hidden_size") // cfg.integer("num_attention_heads"))})
     style = _style(cfg, model_type)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=style.qk_norm is not None, router_float32=True)
+    form = ActivationForm(
+        attention=NORMED_ROTATION if style.qk_norm is not None else ROTATION,
+        moe=moe_moments(float32=True),
+        rotary_dim=rotary_width(cfg),
+        checked=True,
+    )
     moe = MoeStyle(router_dtype="float32", correction="buffer", correction_dtype="float32")
     spec = sparse_decoder(cfg, style, _ffns(cfg, model_type), moe, form)
     n_next = n_next_token(cfg) if model_type in ("glm4_moe", "sarvam_moe") else 0

@@ -12,6 +12,7 @@ from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import dense_or_moe
+from kvplan.specs.forms import moe_moments
 from kvplan.specs.hybrid import read_kinds
 from kvplan.specs.hyper import hyper_connection
 from kvplan.specs.indexing import indexed_layers, read_indexer
@@ -69,7 +70,7 @@ def build(cfg: Config) -> ModelSpec:
     ffns = by_kind(cfg, DenseFfn(cfg.integer("intermediate_size")), moe, ["dense" if i < 3 else "sparse" for i in range(n_layers)])
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
     mtp = next_token(cfg.integer("hidden_size"), _layer(cfg, mla, moe), n_next_token(cfg))
-    return assemble(cfg, layers, Style(), ActivationForm(router_float32=True))._replace(mtp=mtp)
+    return assemble(cfg, layers, Style(), ActivationForm(moe=moe_moments(float32=True)))._replace(mtp=mtp)
 
 
 def _layer(cfg: Config, mixer: Mla | GatedDeltaNet, ffn: DenseFfn | MoeFfn) -> Layer:

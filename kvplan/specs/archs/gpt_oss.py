@@ -8,6 +8,7 @@ from kvplan.specs.blocks import vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import ROUTING
 from kvplan.specs.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("gpt_oss",)
@@ -38,8 +39,11 @@ def build(cfg: Config) -> ModelSpec:
     n_heads = cfg.integer("num_attention_heads")
     form = ActivationForm(
         rotary_dim=rotary_dim(cfg, cfg.integer("head_dim", default=head_dim or cfg.integer("hidden_size") // n_heads)),
-        sinks=True,
+        scores="3NL + 2N",
+        kept_scores="NL + N",
+        moe=(f"4H + AH + 9AM + {ROUTING}", f"4H + 5AH + {ROUTING}"),
         eager_only=True,
+        checked=True,
     )
     moe = MoeStyle(router="router", router_bias=True, expert_bias=True)
     return sparse_decoder(cfg, style, (ffn,) * cfg.n_layers(), moe, form, vector("self_attn.sinks", n_heads, role="attention"))

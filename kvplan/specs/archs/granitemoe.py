@@ -25,7 +25,7 @@ def build(cfg: Config) -> ModelSpec:
     ffn = MoeFfn(n_experts, n_active, cfg.integer("intermediate_size"), shared)
     bias, hidden = cfg.flag("attention_bias", default=False), cfg.integer("hidden_size")
     style = Style(qkv_bias=bias, o_bias=bias)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, read_heads(cfg, hidden).head_dim))
+    form = ActivationForm(logits=2, rotary_dim=rotary_dim(cfg, read_heads(cfg, hidden).head_dim), checked=True)
     moe = MoeStyle(name="block_sparse_moe", router="router", shared="shared_mlp")
     ffns = (ffn,) * cfg.n_layers()
     if model_type != "granitemoe_swa":
@@ -33,4 +33,4 @@ def build(cfg: Config) -> ModelSpec:
     kinds = ("full_attention", *("sliding_attention",) * 3)
     style = style._replace(window=cfg.optional_integer("sliding_window", default=128), kinds=kinds)
     sinks = vector("self_attn.sinks", cfg.integer("num_attention_heads"), role="attention")
-    return sparse_decoder(cfg, style, ffns, moe, form._replace(sinks=True, eager_only=True), sinks)
+    return sparse_decoder(cfg, style, ffns, moe, form._replace(scores="NL + 2fNL + N + 2fN", eager_only=True), sinks)

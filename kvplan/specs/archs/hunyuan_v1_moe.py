@@ -10,6 +10,7 @@ from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_width
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
 
 MODEL_TYPES = ("hunyuan_v1_moe", "hunyuan")
 
@@ -28,7 +29,12 @@ def build(cfg: Config) -> ModelSpec:
     for i, ffn in enumerate(_ffns(cfg, own=own)):
         layer = _layer(cfg, heads, ffn, normed=normed, shares=i % step > 0)
         layers.append(layer._replace(kv_source=i - i % step) if i % step else layer)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=normed, router_float32=True)
+    form = ActivationForm(
+        attention=NORMED_ROTATION if normed else ROTATION,
+        moe=moe_moments(hidden="5H", float32=True),
+        rotary_dim=rotary_width(cfg),
+        checked=cfg.text("model_type", default="") == "hunyuan_v1_moe",
+    )
     return assemble(cfg, layers, Style(), form)
 
 

@@ -12,6 +12,7 @@ from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token
 
@@ -47,7 +48,7 @@ def build(cfg: Config) -> ModelSpec:
     cfg = Config({**cfg.data, **_widths(cfg), "tie_word_embeddings": False}, where=cfg.where, path=cfg.path)
     hidden, kinds = cfg.integer("hidden_size"), _kinds(cfg)
     made = {pair: _layer(cfg, *pair) for pair in dict.fromkeys(zip(kinds, _ffns(cfg), strict=True))}
-    spec = assemble(cfg, [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)], Style(), ActivationForm(qk_norm=True))
+    spec = assemble(cfg, [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)], Style(), ActivationForm(attention=NORMED_ROTATION))
     dense = DenseFfn(cfg.integer("intermediate_size"))
     local = cfg.integers("mtp_local_layer_ids", default=())
     following = [_layer(cfg, _KINDS[i in local], dense) for i in range(n_next_token(cfg))]

@@ -14,6 +14,7 @@ from kvplan.specs.blocks import Groups, embedding, linear, lm_head, norm, runs, 
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import completed, max_ctx
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.sparse import experts_per_token
 
 MODEL_TYPES = ("inkling2_text", "inkling2_loop_text")
@@ -88,7 +89,7 @@ def build(cfg: Config) -> ModelSpec:
         weights=weights,
         stored_dtype="",
         max_ctx_tokens=max_ctx(cfg),
-        form=ActivationForm(qk_norm=True, sinks=True, router_float32=True),
+        form=ActivationForm(attention=NORMED_ROTATION, moe=moe_moments(float32=True)),
     )
 
 

@@ -7,6 +7,7 @@ Baichuan 2 report, arXiv:2309.10305 §2 (ALiBi in the 13B).
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.forms import FUSED_CORE
 
 MODEL_TYPES = ("internlm2", "baichuan")
 
@@ -18,7 +19,7 @@ def build(cfg: Config) -> ModelSpec:
     """InternLM 2's ``bias``, true by default, is the attention's, output included; Baichuan has none."""
     if cfg.text("model_type") == "baichuan":
         rotates = cfg.integer("hidden_size") == _ROTARY_HIDDEN
-        return decoder(cfg, Style(), ActivationForm(rotary_dim=rotary_width(cfg) if rotates else None, fused_qkv=True))
+        return decoder(cfg, Style(), ActivationForm(rotary_dim=rotary_width(cfg) if rotates else None, core=FUSED_CORE))
     cfg = completed(cfg, {"bias": True})
     bias = cfg.flag("bias")
-    return decoder(cfg, Style(qkv_bias=bias, o_bias=bias), ActivationForm(rotary_dim=rotary_width(cfg), fused_qkv=True))
+    return decoder(cfg, Style(qkv_bias=bias, o_bias=bias), ActivationForm(rotary_dim=rotary_width(cfg), core=FUSED_CORE))

@@ -11,6 +11,7 @@ from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, mixing_weights
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token
 
@@ -69,7 +70,7 @@ def _laguna(cfg: Config) -> ModelSpec:
     ffns = by_kind(cfg, DenseFfn(cfg.integer("intermediate_size")), moe, ("dense", *("sparse",) * (n_layers - 1)))
     gate = "head" if cfg.data.get("gating", True) in (True, "per-head") else "element"
     style = Style(qkv_bias=bias, o_bias=bias, qk_norm="head", window=cfg.integer("sliding_window"))
-    form = ActivationForm(rotary_dim=cfg.integer("head_dim"), rope_tables=len(set(kinds)), qk_norm=True)
+    form = ActivationForm(rotary_dim=cfg.integer("head_dim"), rope_tables=len(set(kinds)), attention=NORMED_ROTATION)
     layers = [_layer(cfg, style, MoeStyle(correction="parameter"), parts, gate=gate) for parts in zip(kinds, heads, ffns, strict=True)]
     return assemble(cfg, layers, style, form)
 
@@ -83,7 +84,7 @@ def _step(cfg: Config) -> ModelSpec:
     narrow = full._replace(n_heads=cfg.integer("num_sliding_attention_heads", default=other))
     heads = [narrow if kind == "sliding_attention" else full for kind in kinds]
     style = Style(qkv_bias=bias, o_bias=bias, qk_norm="head", window=cfg.optional_integer("sliding_window"))
-    form = ActivationForm(rotary_dim=cfg.integer("head_dim"), rope_tables=len(set(kinds)), qk_norm=True)
+    form = ActivationForm(rotary_dim=cfg.integer("head_dim"), rope_tables=len(set(kinds)), attention=NORMED_ROTATION)
     moe = MoeStyle(correction="buffer", mlp_bias=cfg.flag("mlp_bias", default=False))
     layers = [_layer(cfg, style, moe, parts, gate="head") for parts in zip(kinds, heads, _step_ffns(cfg, n_next), strict=True)]
     spec = assemble(cfg, layers[:n_layers], style, form)

@@ -9,6 +9,7 @@ from kvplan.specs.blocks import norm, periodic
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import experts_per_token
 from kvplan.specs.state_space import read_delta, split_delta
@@ -54,4 +55,4 @@ def build(cfg: Config) -> ModelSpec:
     feed = FeedForward(ffn, moe(hidden, ffn, MoeStyle(shared="shared_expert")))
     norms = (*norm("input_layernorm", hidden), *norm("post_attention_layernorm", hidden))
     layers = mixed_layers([ways[kind] for kind in kinds], [feed] * len(kinds), norms)
-    return assemble(cfg, layers, Style(tied=True), ActivationForm(rotary_dim=heads.head_dim, qk_norm=True))
+    return assemble(cfg, layers, Style(tied=True), ActivationForm(rotary_dim=heads.head_dim, attention=NORMED_ROTATION))

@@ -11,6 +11,7 @@ from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.nested import amended
 from kvplan.specs.sparse import experts_per_token, first_dense
@@ -51,7 +52,7 @@ def build(cfg: Config) -> ModelSpec:
     after = ("post_operator_norm", "post_ffn_norm") if third and cfg.flag("use_sandwich_norm", default=True) else ()
     norms = tuple(group for name in ("operator_norm", "ffn_norm", *after) for group in norm(name, hidden))
     feeds = _moe_feeds(cfg, hidden) if model_type == "lfm2_moe" else [_dense(hidden, _width(cfg, adjusted=not third))] * len(kinds)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), rope_tables=2 if third else 1, qk_norm=True)
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), rope_tables=2 if third else 1, attention=NORMED_ROTATION)
     return assemble(cfg, mixed_layers([ways[kind] for kind in kinds], feeds, norms), Style(tied=True), form)
 
 

@@ -27,7 +27,7 @@ def build(cfg: Config) -> ModelSpec:
     tables = _fsmt_tables(cfg, target) if fsmt else _marian_tables(cfg, target, alone=alone)
     vocab = next(group.rows for group in tables if group.role == "lm_head")
     weights = (*tables, *positions((target.max_ctx or 0) + rows, target.hidden))
-    form = ActivationForm(rms_norm=False, learned_positions=True)
+    form = ActivationForm(norm="5H", learned_positions=True)
     target = target._replace(vocab=vocab)
     if alone:
         spec = assembled(target, (layer,) * target.n_layers, weights, form)

@@ -12,6 +12,7 @@ from kvplan.specs.blocks import Groups, norm, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.forms import moe_moments
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token
 
@@ -45,7 +46,7 @@ def build(cfg: Config) -> ModelSpec:
         made[kind, ffn] = Layer((mixer,), (ffn,), (*weights, *dense_or_moe(hidden, ffn, moe)))
     layers = [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)]
     width = rotary_dim(cfg, cfg.integer("head_dim"), default=_ROTARY)
-    form = ActivationForm(rotary_dim=width, rope_tables=2, sinks=True, eager_only=True, router_float32=True)
+    form = ActivationForm(rotary_dim=width, rope_tables=2, eager_only=True, moe=moe_moments(float32=True))
     mixer, weights = _attention(cfg, hidden, "sliding_attention")
     dense = DenseFfn(cfg.integer("intermediate_size"))
     drafting = Layer((mixer,), (dense,), (*weights, *dense_or_moe(hidden, dense, moe)))

@@ -13,6 +13,7 @@ from kvplan.specs.blocks import Groups, as_role, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, mixing_weights
 from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("minimax_m3_vl_text", "minimax_m3")
@@ -60,7 +61,7 @@ def build(cfg: Config) -> ModelSpec:
         )
         for kind, ffn in dict.fromkeys(zip(kinds, _ffns(cfg), strict=True))
     }
-    form = ActivationForm(rotary_dim=cfg.integer("rotary_dim"), qk_norm=True)
+    form = ActivationForm(rotary_dim=cfg.integer("rotary_dim"), attention=NORMED_ROTATION)
     return assemble(cfg, [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)], Style(), form)
 
 

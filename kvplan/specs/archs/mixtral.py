@@ -9,6 +9,7 @@ from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, rotary_dim
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
 from kvplan.specs.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("mixtral", "phimoe", "grinmoe", "minimax_m2")
@@ -25,8 +26,10 @@ def build(cfg: Config) -> ModelSpec:
     width = read_heads(cfg, cfg.integer("hidden_size"), head_dim=style.head_dim, n_kv_heads=style.n_kv_heads).head_dim
     form = ActivationForm(
         rotary_dim=cfg.integer("rotary_dim", default=rotary_dim(cfg, width)),
-        qk_norm=style.qk_norm is not None,
-        rms_norm=not style.norm_bias,
+        attention=NORMED_ROTATION if style.qk_norm is not None else ROTATION,
+        norm="3H + 2fH" if not style.norm_bias else "5H",
+        moe=moe_moments(float32=not style.norm_bias),
+        checked=cfg.text("model_type", default="mixtral") != "grinmoe",
     )
     return sparse_decoder(cfg, style, (ffn,) * cfg.n_layers(), moe, form)
 

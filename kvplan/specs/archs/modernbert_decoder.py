@@ -40,7 +40,7 @@ def build(cfg: Config) -> ModelSpec:
         for i, kind in enumerate(_kinds(cfg, n_layers))
     ]
     extra = (*norm("embed_norm", hidden, bias=norm_bias), *_head(cfg, hidden, norm_bias=norm_bias))
-    form = ActivationForm(rms_norm=False, rotary_dim=shape.heads.head_dim, rope_tables=2)
+    form = ActivationForm(norm="5H", rotary_dim=shape.heads.head_dim, rope_tables=2)
     return classic(shape, style, form, layers=layers, extra=extra)
 
 

@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.multimodal import joined, tower
 from kvplan.specs.nested import amended, filled, text_config
 from kvplan.specs.tower import Block, Tower, encoder_attention, part
@@ -38,7 +39,7 @@ def _language_model(cfg: Config) -> ModelSpec:
     """LLaMA's blocks with norms on q and k, of each head or of all; more rows in the embeddings than outputs, never tied."""
     kind = cfg.text("qk_norm_type", default="qwen3")
     style = Style(qkv_bias=cfg.flag("attention_bias", default=False), qk_norm="head" if kind == "qwen3" else "full")
-    spec = decoder(amended(cfg, tie_word_embeddings=False), style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
+    spec = decoder(amended(cfg, tie_word_embeddings=False), style, ActivationForm(rotary_dim=rotary_width(cfg), attention=NORMED_ROTATION))
     more = cfg.integer("additional_vocab_size", default=128, least=0)
     weights = tuple(group._replace(rows=group.rows + more) if group.role == "embedding" else group for group in spec.weights)
     return spec._replace(weights=weights)

@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
 from kvplan.specs.multimodal import joined, tower
 from kvplan.specs.nested import amended
 from kvplan.specs.tower import parameter, part
@@ -31,7 +32,9 @@ def build(cfg: Config) -> ModelSpec:
     inner = amended(cfg, intermediate_size=both // 2, vocab_size=rows, tie_word_embeddings=tied)
     qk_norm = cfg.flag("attention_layer_norm", default=False)
     style = Style(qkv_bias=cfg.flag("qkv_bias", default=False), qk_norm="full" if qk_norm else None)
-    text = decoder(inner, style, ActivationForm(rotary_dim=rotary_width(inner), fused_qkv=True, qk_norm=qk_norm))
+    text = decoder(
+        inner, style, ActivationForm(rotary_dim=rotary_width(inner), core=FUSED_CORE, attention=NORMED_ROTATION if qk_norm else ROTATION)
+    )
     more = parameter("transformer.wte.new_embedding", _MORE_ROWS, hidden)._replace(role="embedding", shard="vocab")
     return joined(text, (more,), *_vision(both // 2, hidden))
 

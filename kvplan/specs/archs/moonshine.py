@@ -37,7 +37,7 @@ def build(cfg: Config) -> ModelSpec:
         ),
     )
     layer = _decoder_layer(target, plain._replace(gated=True, layer_norms=(*plain.layer_norms, "final_layernorm")), frames)
-    form = ActivationForm(rms_norm=False, rotary_dim=rotary_dim(cfg, target.heads.head_dim, default=0.9))
+    form = ActivationForm(norm="5H", rotary_dim=rotary_dim(cfg, target.heads.head_dim, default=0.9))
     spec = assembled(target, (layer,) * target.n_layers, weights, form)
     return spec._replace(caveats=(_audio(frames),))
 

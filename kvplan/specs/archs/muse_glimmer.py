@@ -8,6 +8,7 @@ from kvplan.specs.attention import attention, layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import gated_mlp, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
+from kvplan.specs.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("muse_glimmer_text",)
 
@@ -40,4 +41,4 @@ def build(cfg: Config) -> ModelSpec:
     default = tuple("sliding_attention" if (n_layers - 1 - i) % 4 else "full_attention" for i in range(n_layers))
     kinds = layer_kinds(cfg, n_layers, default)
     layers = [Layer((mixer(kind, heads, cfg, window=window),), (DenseFfn(intermediate),), weights) for kind in kinds]
-    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=heads.head_dim, qk_norm=True))
+    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=heads.head_dim, attention=NORMED_ROTATION))

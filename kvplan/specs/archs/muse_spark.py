@@ -11,6 +11,7 @@ from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("muse_spark_text",)
@@ -41,7 +42,7 @@ def build(cfg: Config) -> ModelSpec:
         (kind, ffn): Layer((mixer(kind, heads, cfg, window=window),), (ffn,), (*mixing, *_feed_forward(cfg, hidden, ffn)))
         for kind, ffn in dict.fromkeys(zip(kinds, ffns, strict=True))
     }
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), qk_norm=True, router_float32=True)
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), attention=NORMED_ROTATION, moe=moe_moments(float32=True))
     return assemble(cfg, [made[pair] for pair in zip(kinds, ffns, strict=True)], Style(), form)
 
 

@@ -45,7 +45,7 @@ def build(cfg: Config) -> ModelSpec:
         cfg.per_layer("layers_block_type", cfg.n_layers(), kinds)
     made = {kind: _layer(cfg, kind) for kind in dict.fromkeys(kinds)}
     untied = amended(cfg, tie_word_embeddings=False)
-    spec = assemble(untied, [made[kind] for kind in kinds], Style(), ActivationForm(mlp_intermediate=2))
+    spec = assemble(untied, [made[kind] for kind in kinds], Style(), ActivationForm())
     return spec._replace(mtp=_next_token(cfg))
 
 

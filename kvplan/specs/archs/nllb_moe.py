@@ -27,7 +27,7 @@ def build(cfg: Config) -> ModelSpec:
             stacked(_encoder_layer(cfg, source, ffn) for ffn in _ffns(cfg, source, "encoder")), norm("norm", source.hidden, bias=True)
         ),
     )
-    spec = assembled(target, layers, weights, ActivationForm(rms_norm=False))
+    spec = assembled(target, layers, weights, ActivationForm(norm="5H"))
     return spec._replace(caveats=(longest_input(source.max_ctx or 0),))
 
 

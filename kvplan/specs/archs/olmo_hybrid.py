@@ -9,6 +9,7 @@ from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.state_space import gated_delta
 
@@ -42,7 +43,9 @@ def build(cfg: Config) -> ModelSpec:
     norms = (*norm("post_attention_layernorm", hidden), *norm("other_layernorm", hidden))
     layers = mixed_layers([ways[kind] for kind in kinds], [feed] * len(kinds), norms)
     rotated = cfg.has("rope_parameters") or cfg.has("rope_scaling") or cfg.has("rope_theta")
-    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, qk_norm=True))
+    return assemble(
+        cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, attention=NORMED_ROTATION)
+    )
 
 
 def _default_kinds(n_layers: int) -> list[str]:

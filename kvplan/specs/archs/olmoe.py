@@ -8,6 +8,7 @@ from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import NORMED_ROTATION, POST_NORMED, moe_moments
 from kvplan.specs.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("olmoe", "flex_olmo")
@@ -29,5 +30,8 @@ def build(cfg: Config) -> ModelSpec:
     style = Style(qkv_bias=bias, o_bias=bias, qk_norm="full")
     if model_type == "flex_olmo":
         style = style._replace(layer_norms=("post_attention_layernorm", "post_feedforward_layernorm"))
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, read_heads(cfg, cfg.integer("hidden_size")).head_dim), qk_norm=True)
+    width = rotary_dim(cfg, read_heads(cfg, cfg.integer("hidden_size")).head_dim)
+    form = ActivationForm(attention=NORMED_ROTATION, rotary_dim=width, checked=True)
+    if cfg.text("model_type", default="olmoe") == "flex_olmo":
+        form = POST_NORMED._replace(moe=moe_moments(hidden="3H"), rotary_dim=width, rope_float32=True, checked=True)
     return sparse_decoder(cfg, style, (ffn,) * cfg.n_layers(), MoeStyle(), form)

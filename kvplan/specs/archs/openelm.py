@@ -8,6 +8,7 @@ from kvplan.specs.attention import Heads, full
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, plain_mlp
 from kvplan.specs.config import Config, shown
 from kvplan.specs.decoder import Style, assemble
+from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
 from kvplan.specs.nested import amended
 
 MODEL_TYPES = ("openelm",)
@@ -23,7 +24,12 @@ def build(cfg: Config) -> ModelSpec:
     tied = cfg.flag("share_input_output_layers", default=True)
     cfg = amended(cfg, hidden_size=hidden, vocab_size=cfg.integer("vocab_size", default=32000), tie_word_embeddings=tied)
     qk_norm = cfg.flag("normalize_qk_projections", default=False)
-    spec = assemble(cfg, layers, Style(), ActivationForm(rotary_dim=heads[0].head_dim, qk_norm=qk_norm, fused_qkv=True))
+    spec = assemble(
+        cfg,
+        layers,
+        Style(),
+        ActivationForm(rotary_dim=heads[0].head_dim, attention=NORMED_ROTATION if qk_norm else ROTATION, core=FUSED_CORE),
+    )
     return spec._replace(max_ctx_tokens=cfg.integer("max_context_length", default=2048))
 
 

@@ -17,7 +17,7 @@ _TELECHAT = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "f
 def build(cfg: Config) -> ModelSpec:
     """A TeleChat config must say itself whether its embeddings are tied: releases differ."""
     if cfg.text("model_type") == "orion":
-        form = ActivationForm(rotary_dim=rotary_width(cfg), rms_norm=False)
+        form = ActivationForm(rotary_dim=rotary_width(cfg), norm="5H")
         return decoder(cfg, Style(norm_bias=True), form)
     cfg = cfg.renamed(_TELECHAT)
     cfg.flag("tie_word_embeddings")

@@ -6,6 +6,7 @@ Source: modeling_qwen.py and configuration_qwen.py of Qwen/Qwen-7B; Qwen report,
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.forms import FUSED_CORE
 from kvplan.specs.multimodal import joined, tower
 from kvplan.specs.tower import part
 
@@ -23,6 +24,6 @@ def build(cfg: Config) -> ModelSpec:
         raise cfg.error("intermediate_size", f"expected an even number, the width of gate and up projection together, found {both}")
     cfg = Config({**cfg.data, "intermediate_size": both // 2}, where=cfg.where, path=cfg.path)
     bias = not cfg.flag("no_bias", default=True)
-    form = ActivationForm(rotary_dim=rotary_width(cfg), fused_qkv=True)
+    form = ActivationForm(rotary_dim=rotary_width(cfg), core=FUSED_CORE)
     text = decoder(cfg, Style(qkv_bias=True, o_bias=bias, mlp_bias=bias), form)
     return joined(text, part("visual", tower(cfg, "visual", kind="qwen_visual").groups, "vision")) if cfg.has("visual") else text

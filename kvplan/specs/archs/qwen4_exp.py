@@ -15,6 +15,7 @@ from kvplan.specs.blocks import Groups, as_role, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.hybrid import read_kinds
 from kvplan.specs.sparse import experts_per_token
 from kvplan.specs.state_space import conv1d, read_delta, split_delta
@@ -51,7 +52,7 @@ def build(cfg: Config) -> ModelSpec:
     layers = [made[kind] for kind in kinds]
     for turn, place in enumerate(_places(cfg, kinds)):
         layers[place] = _with_ngrams(cfg, layers[place], hidden, turn)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), qk_norm=True)
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), attention=NORMED_ROTATION)
     spec = assemble(cfg, layers, Style(final_norm=False), form)
     return spec._replace(weights=(*spec.weights, *_streams(cfg, hidden, "hyper_connection_mixer", injects=False)))
 

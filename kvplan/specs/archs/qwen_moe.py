@@ -12,6 +12,7 @@ from kvplan.specs.blocks import periodic, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle
+from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
 from kvplan.specs.sparse import by_step, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("qwen2_moe", "qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "flint")
@@ -62,13 +63,19 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, defaults)
     ffns = _ffns(cfg, model_type, cfg.integer("num_local_experts", "num_experts", default=n_experts, least=0))
     head_dim = read_heads(cfg, cfg.integer("hidden_size")).head_dim
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, head_dim), qk_norm=model_type != "qwen2_moe")
+    form = ActivationForm(
+        attention=ROTATION if model_type == "qwen2_moe" else NORMED_ROTATION,
+        moe=moe_moments(hidden="5H" if model_type == "qwen2_moe" else "4H"),
+        rotary_dim=rotary_dim(cfg, head_dim),
+        idle_masks=1 if model_type == "qwen2_moe" and not cfg.flag("use_sliding_window", default=False) else 0,
+        checked=True,
+    )
     if model_type == "qwen2_moe":
         return sparse_decoder(cfg, _qwen2(cfg), ffns, MoeStyle(shared="shared_expert", shared_gate=True), form)
     if model_type == "flint":
         sinks = vector("self_attn.sinks", cfg.integer("num_attention_heads"), role="attention", dtype="float32")
         moe = MoeStyle(shared="shared_expert", router_dtype="float32")
-        return sparse_decoder(cfg, _flint(cfg), ffns, moe, form._replace(sinks=True, eager_only=True), sinks)
+        return sparse_decoder(cfg, _flint(cfg), ffns, moe, form._replace(scores="3fNL + 2fN", eager_only=True, checked=False), sinks)
     return sparse_decoder(cfg, _qwen3(cfg, model_type), ffns, MoeStyle(), form)
 
 

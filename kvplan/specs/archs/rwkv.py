@@ -25,7 +25,7 @@ def build(cfg: Config) -> ModelSpec:
     weights = (*norms, *_time_mixing(hidden, wide), *_channel_mixing(hidden, intermediate))
     layer = Layer((Rwkv(hidden, wide, 1, normalizer=2),), (DenseFfn(intermediate, gated=False),), weights)
     first = layer._replace(weights=(*norm("pre_ln", hidden, bias=True), *weights))
-    spec = assemble(cfg, [first, *[layer] * (cfg.n_layers() - 1)], Style(norm_bias=True), ActivationForm(rms_norm=False))
+    spec = assemble(cfg, [first, *[layer] * (cfg.n_layers() - 1)], Style(norm_bias=True), ActivationForm(norm="5H"))
     return spec._replace(max_ctx_tokens=cfg.integer("max_position_embeddings", "context_length"))
 
 

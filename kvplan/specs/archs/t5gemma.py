@@ -45,10 +45,7 @@ def build(cfg: Config) -> ModelSpec:
         *lm_head(target.vocab, target.hidden, tied=tied),
         *encoder(embedding(source.vocab, source.hidden), copies(_block(source_cfg, source), source.n_layers), norm("norm", source.hidden)),
     )
-    form = ActivationForm(
-        rotary_dim=rotary_dim(target_cfg, target.heads.head_dim),
-        eager_only=target_cfg.has("attn_logit_softcapping"),
-    )
+    form = ActivationForm(rotary_dim=rotary_dim(target_cfg, target.heads.head_dim), eager_only=target_cfg.has("attn_logit_softcapping"))
     spec = assembled(target, layers, weights, form)
     return spec._replace(caveats=(longest_input(source.max_ctx or 0),))
 

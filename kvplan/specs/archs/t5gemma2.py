@@ -10,6 +10,7 @@ from kvplan.specs.blocks import Groups, copies, embedding, lm_head, norm, period
 from kvplan.specs.classic import Shape, assembled
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, block_weights
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.multimodal import any_tower
 from kvplan.specs.seq2seq import decoder_only, encoder, longest_input
 from kvplan.specs.tower import part
@@ -50,7 +51,7 @@ def build(cfg: Config) -> ModelSpec:
         *encoder(() if tied else _table(source), copies(_block(source_cfg, source), source.n_layers), norm("norm", source.hidden)),
         *_images(_nested(cfg, "encoder"), source),
     )
-    form = ActivationForm(rotary_dim=target.heads.head_dim, rope_tables=2, qk_norm=True)
+    form = ActivationForm(rotary_dim=target.heads.head_dim, rope_tables=2, attention=NORMED_ROTATION)
     spec = assembled(target, _decoder_layers(target_cfg, target, source), weights, form)
     return spec._replace(caveats=(longest_input(source.max_ctx or 0),))
 

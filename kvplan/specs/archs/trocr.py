@@ -24,6 +24,6 @@ def build(cfg: Config) -> ModelSpec:
         *(positions((shape.max_ctx or 0) + _OFFSET, shape.hidden) if learned else ()),
         *(norm("layernorm_embedding", shape.hidden, bias=True) if cfg.flag("layernorm_embedding", default=True) else ()),
     )
-    form = ActivationForm(rms_norm=False, learned_positions=learned)
+    form = ActivationForm(norm="5H", learned_positions=learned)
     spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=extra)
     return spec._replace(caveats=(UNFED_CROSS_ATTENTION,))

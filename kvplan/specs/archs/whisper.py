@@ -37,7 +37,7 @@ def build(cfg: Config) -> ModelSpec:
         *lm_head(target.vocab, target.hidden, tied=cfg.flag("tie_word_embeddings", default=True)),
     )
     weights = tables if alone else (*tables, *_encoder(cfg, source, whisper=whisper))
-    form = ActivationForm(rms_norm=False, learned_positions=whisper)
+    form = ActivationForm(norm="5H", learned_positions=whisper)
     spec = assembled(target, (layer,) * target.n_layers, weights, form)
     caveats = (UNFED_CROSS_ATTENTION,) if alone else () if whisper else (longest_input(frames),)
     return spec._replace(caveats=caveats)

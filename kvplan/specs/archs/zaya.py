@@ -11,6 +11,7 @@ from kvplan.specs.attention import Heads, full, read_heads, sliding
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("zaya",)
 
@@ -42,7 +43,7 @@ def build(cfg: Config) -> ModelSpec:
     made = {kind: Layer(_mixers(cfg, heads, kind), (ffn,), (*weights, *_predecessor(cfg))) for kind in dict.fromkeys(kinds)}
     layers = [made[kind] for kind in kinds]
     layers[0] = layers[0]._replace(weights=weights)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5), rope_tables=len(made), qk_norm=True)
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5), rope_tables=len(made), attention=NORMED_ROTATION)
     spec = assemble(cfg, layers, Style(tied=True, head_bias=cfg.flag("lm_head_bias", default=False)), form)
     entry = (*vector("input_hidden_states_scale", hidden, role="other"), *vector("input_hidden_states_bias", hidden, role="other"))
     return spec._replace(weights=(*spec.weights, *entry))
