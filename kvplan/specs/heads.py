@@ -9,7 +9,7 @@ from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
 
-_OWN_BASES = ("LMHeadModel", "DoubleHeadsModel", "EncoderDecoderModel", "ChatModel", "MTModel")
+_OWN_BASES = ("LMHeadModel", "DoubleHeadsModel", "EncoderDecoderModel", "ChatModel", "MTModel", "OmniModel", "AquilaModel")
 """Ends of class names that are no bare decoder although they end in ``Model``."""
 
 
