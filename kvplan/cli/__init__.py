@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 
 from kvplan import __version__
-from kvplan.cli import catalog, plain
+from kvplan.cli import catalog, plain, streams
 from kvplan.cli.command import Command, Said
-from kvplan.core.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_REQUEST, EXIT_UNAVAILABLE, KvplanError
+from kvplan.core.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_REQUEST, KvplanError, RequestError, UnavailableError
 
 
 def run() -> None:
@@ -17,19 +17,28 @@ def run() -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    streams.prepare()
     try:
-        asked = _read(argv)
-        return EXIT_OK if asked is None else asked[0].run(asked[1])
+        code = _run(argv)
+        streams.flush()
+        return code
     except KvplanError as error:
-        from kvplan.cli.streams import complain
-
-        complain(error)
+        streams.complain(error)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our answer has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.abandon()
         return EXIT_OK
+
+
+def _run(argv: Sequence[str]) -> int:
+    """The command's exit code. Raises KvplanError, also for click's complaints and for bugs."""
+    try:
+        asked = _read(argv)
+        return EXIT_OK if asked is None else asked[0].run(asked[1])
+    except (KvplanError, BrokenPipeError):
+        raise
     except Exception as bug:
         return _other(bug, argv)
 
@@ -55,21 +64,20 @@ def _other(bug: Exception, argv: Sequence[str]) -> int:
 
     if isinstance(bug, click.exceptions.Exit):
         return int(bug.exit_code)
-    if isinstance(bug, click.ClickException):
-        if isinstance(bug, click.exceptions.NoArgsIsHelpError):
-            sys.stderr.write(bug.format_message() + "\n")
-        else:
-            sys.stderr.write(f"error: {_plainly(bug.format_message())}\nhint: kvplan {_command_word(argv)}--help\n")
+    if isinstance(bug, click.exceptions.NoArgsIsHelpError):
+        streams.remark(bug.format_message())
         return EXIT_REQUEST
+    if isinstance(bug, click.ClickException):
+        raise RequestError("usage", _plainly(bug.format_message()), hint=f"kvplan {_command_word(argv)}--help") from None
     if "--debug" in argv:
         import traceback
 
         traceback.print_exc()
-    sys.stderr.write(
-        f"error: internal error: {type(bug).__name__}: {bug} (kvplan {__version__}, Python {sys.version.split()[0]})\n"
-        "hint: please report it with the output of the same command and --debug\n"
-    )
-    return EXIT_UNAVAILABLE
+    raise UnavailableError(
+        "internal_error",
+        f"internal error: {type(bug).__name__}: {bug} (kvplan {__version__}, Python {sys.version.split()[0]})",
+        hint="please report it with the output of the same command and --debug",
+    ) from None
 
 
 def _plainly(message: str) -> str:

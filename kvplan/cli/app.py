@@ -1,11 +1,10 @@
 """The click application, made from the same commands as data: help, completion, complaints with near matches."""
 
-import sys
 from collections.abc import Sequence
 
 import click
 
-from kvplan.cli import catalog
+from kvplan.cli import catalog, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.cli.version import about
 
@@ -87,6 +86,9 @@ def complete() -> None:
 def _as_said(command: Command, params: dict[str, object], after: Sequence[str]) -> Said:
     by_name = {option.name: option for option in command.options}
     given = {name: value for name, value in params.items() if name in by_name and value not in (None, False)}
+    swallowed = next((name for name, value in given.items() if any(value == option.flag for option in command.options)), None)
+    if swallowed is not None:
+        raise click.BadOptionUsage(swallowed, f"Option '{by_name[swallowed].flag}' requires an argument, found '{given[swallowed]}'.")
     words = params.get("words")
     return Said(
         words=tuple(str(word) for word in words) if isinstance(words, tuple) else (str(words),) if words is not None else (),
@@ -98,7 +100,8 @@ def _as_said(command: Command, params: dict[str, object], after: Sequence[str]) 
 
 def _option(option: Option) -> click.Option:
     kind = click.Choice(option.choices) if option.choices else None
-    return click.Option([option.flag, option.name], type=kind, is_flag=option.metavar is None, metavar=option.metavar, help=option.help)
+    is_flag = True if option.metavar is None else None  # False lets click 8.5 take an option without its value
+    return click.Option([option.flag, option.name], type=kind, is_flag=is_flag, metavar=option.metavar, help=option.help)
 
 
 def _left(option: Option) -> str:
@@ -109,5 +112,5 @@ def _left(option: Option) -> str:
 
 def _version(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value:
-        sys.stdout.write(about() + "\n")
+        streams.say(about() + "\n")
         ctx.exit()

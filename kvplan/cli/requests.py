@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from kvplan.cli.command import Said
 from kvplan.core.errors import EXIT_OK, KvplanError, RequestError, did_you_mean
 from kvplan.estimator import Options, answer
 from kvplan.render import json_
+from kvplan.specs import files
 
 MAX_LINE_BYTES = 2**20
 
@@ -23,9 +23,10 @@ def answer_all(said: Said) -> int:
     with ExitStack() as stack:
         source = said.values["requests"]
         try:
-            lines = sys.stdin.buffer if source == "-" else stack.enter_context(Path(source).open("rb"))
-        except OSError as problem:
-            raise RequestError("unreadable_file", f"{source}: {problem.strerror or problem}", hint="check the path") from None
+            lines = files.stdin() if source == "-" else stack.enter_context(Path(source).open("rb"))
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or problem
+            raise RequestError("unreadable_file", f"{source}: {reason}", hint="check the path") from None
         answers = (json_.dumps(_answer(raw, number)) + "\n" for number, raw in enumerate(lines, 1) if raw.strip())
         if "o" in said.values:
             streams.write("".join(answers), said)
@@ -36,8 +37,8 @@ def answer_all(said: Said) -> int:
 
 def _stream(lines: Iterator[str]) -> None:
     for line in lines:
-        sys.stdout.write(line)
-    sys.stdout.flush()
+        streams.say(line)
+    streams.flush()
 
 
 def _answer(raw: bytes, number: int) -> dict[str, object]:

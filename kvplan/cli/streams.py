@@ -1,12 +1,14 @@
 """Where answers and complaints go: stdout for the answer alone, stderr for the rest, files whole or not at all."""
 
+import codecs
+import contextlib
 import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from kvplan.cli.command import Said
-from kvplan.core.errors import KvplanError, RequestError
+from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,15 +17,70 @@ MARK = "kvplan"  # every file that kvplan writes names it in its first bytes
 _MARK_WITHIN = 400
 
 
+def prepare() -> None:
+    """Let stdout and stderr say in other signs what their encoding has not, rather than fail."""
+    codecs.register_error("kvplan", _in_other_signs)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="kvplan")
+
+
+def _in_other_signs(problem: UnicodeError) -> tuple[str, int]:
+    """JSON's own escapes, so that JSON stays JSON; outside of it ASCII for the signs that text is set with."""
+    assert isinstance(problem, UnicodeEncodeError)
+    signs = {} if problem.object.startswith("{") else _SIGNS
+    units = problem.object[problem.start : problem.end].encode("utf-16-be", "surrogatepass")
+    codes = [int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2)]
+    return "".join(signs.get(code) or f"\\u{code:04x}" for code in codes), problem.end
+
+
+_SIGNS = {ord(sign): plain for sign, plain in {"·": "*", "×": "x", "–": "-", "−": "-", "≈": "~", "²": "^2", "…": "..."}.items()}
+
+
 def write(text: str, said: Said) -> None:
-    """The answer, to ``-o FILE`` when it was given and else to stdout. Raises RequestError when the file can't be written."""
+    """The answer, to ``-o FILE`` when it was given and else to stdout. Raises KvplanError when that can't be written."""
     if "o" in said.values:
         from pathlib import Path
 
         write_file(Path(said.values["o"]), text, force="force" in said.flags)
     else:
+        say(text)
+        flush()
+
+
+def say(text: str) -> None:
+    """``text`` to stdout. Raises UnavailableError where it takes no more; BrokenPipeError where nobody reads on."""
+    if sys.stdout is None:
+        raise UnavailableError("no_output", "stdout is closed", hint="write to a file: -o FILE")
+    try:
         sys.stdout.write(text)
-        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise _full(problem) from None
+
+
+def flush() -> None:
+    """What stdout still holds, out. Raises like ``say``."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise _full(problem) from None
+
+
+def _full(problem: OSError) -> UnavailableError:
+    abandon()
+    return UnavailableError("no_output", f"stdout: {problem.strerror or problem}", hint="write elsewhere: -o FILE")
+
+
+def abandon() -> None:
+    """Nothing more to stdout: what it holds could not be written when Python ends either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_file(path: "Path", text: str, *, force: bool) -> None:
@@ -32,7 +89,7 @@ def write_file(path: "Path", text: str, *, force: bool) -> None:
     try:
         if path.exists() and not force and MARK not in path.read_bytes()[:_MARK_WITHIN].decode("utf-8", "replace"):
             raise RequestError("file_exists", f"{path}: exists and was not made by kvplan", hint="choose another name, or say --force")
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8", errors="kvplan")
         partial.replace(path)
     except OSError as problem:
         partial.unlink(missing_ok=True)
@@ -45,10 +102,16 @@ def complain(error: KvplanError) -> None:
     lines = [paint("error:", "red") + f" {error.message}", *(f"  {line}" for line in error.details)]
     if error.hint:
         lines.append(f"hint: {error.hint}")
-    sys.stderr.write("\n".join(lines) + "\n")
+    remark("\n".join(lines))
 
 
-def painter(stream: TextIO, when: str | None) -> Callable[[str, str], str]:
+def remark(text: str) -> None:
+    """A line for people on stderr; where that takes none, the exit code has to do."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text + "\n")
+
+
+def painter(stream: TextIO | None, when: str | None) -> Callable[[str, str], str]:
     """A function that colors text for ``stream``: --color, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
     if not _colored(stream, when):
         return lambda text, style: text
@@ -62,9 +125,9 @@ def painter(stream: TextIO, when: str | None) -> Callable[[str, str], str]:
     return lambda text, style: styles[style](text)
 
 
-def _colored(stream: TextIO, when: str | None) -> bool:
+def _colored(stream: TextIO | None, when: str | None) -> bool:
     if when in ("always", "never"):
         return when == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or (stream is not None and stream.isatty())

@@ -18,9 +18,9 @@ class KvplanError(Exception):
         """``details`` are lines shown below the message: what was looked at, what was found."""
         super().__init__(message)
         self.kind = kind
-        self.message = message
-        self.hint = hint
-        self.details = tuple(details)
+        self.message = _sayable(message)
+        self.hint = _sayable(hint)
+        self.details = tuple(_sayable(line) for line in details)
 
 
 class RequestError(KvplanError):
@@ -31,6 +31,16 @@ class UnavailableError(KvplanError):
     """The request is right and can't be answered here: network, no GPU, torch missing."""
 
     exit_code = EXIT_UNAVAILABLE
+
+
+def _sayable(text: str) -> str:
+    """``text`` on one line of bearable length: it quotes what users and files say, escape sequences included."""
+    if len(text) > _MOST_CHARS:
+        text = f"{text[: _MOST_CHARS // 2]}…{text[-_MOST_CHARS // 2 :]}"
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+_MOST_CHARS = 1000
 
 
 def near_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:

@@ -86,7 +86,7 @@ def _stamp(ref: str) -> tuple[int, int] | None:
     """What changes when the file behind ``ref`` does."""
     try:
         found = os.stat(ref)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a NUL or half a character
         return None
     return found.st_mtime_ns, found.st_size
 
@@ -100,8 +100,13 @@ def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
 
 def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
     """The engine, its version, and its settings as the command and the options name them; options win."""
-    name, _, version = (options.engine or (options.command[0] if options.command else DEFAULT_ENGINE)).partition("@")
+    asked = options.engine if options.engine is not None else options.command[0] if options.command else DEFAULT_ENGINE
+    name, at, version = asked.partition("@")
     engine = find_engine(name)
+    if at and not version:
+        raise RequestError(
+            "unknown_version", f"engine '{asked}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
+        )
     version = version or engine.versions[-1]
     parsed = engine.parse(options.command or (engine.name,), {}, version)
     said = options._asdict()

@@ -48,7 +48,7 @@ def from_spec(data: Mapping[str, object], *, where: str, source: str) -> ModelSp
 
 
 def _is_path(ref: str) -> bool:
-    return ref.startswith((".", "/", "~")) or ref == "-" or ref.endswith((".json", ".yaml", ".yml")) or os.path.exists(ref)
+    return ref.startswith((".", "/", "~")) or ref == "-" or ref.endswith((".json", ".yaml", ".yml")) or os.path.lexists(ref)
 
 
 def _text(value: object) -> str | None:

@@ -1,20 +1,27 @@
 """Reading what people point at: JSON and YAML files, with errors that name the file and the line."""
 
 import json
+import os
 import sys
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from kvplan.core.errors import RequestError
 
+if TYPE_CHECKING:
+    import yaml
+
 MAX_BYTES = 16 * 2**20  # the largest real config.json has some 300 KiB
+MAX_NODES = 500_000
 
 
 def read_text(path: Path) -> str:
     """The text of ``path`` (``-`` is stdin). Raises RequestError when it is not there, too large, empty or not UTF-8."""
     try:
-        raw = sys.stdin.buffer.read(MAX_BYTES + 1) if str(path) == "-" else _read_bytes(path)
-    except OSError as problem:
-        raise RequestError("unreadable_file", f"{path}: {problem.strerror or problem}", hint="check the path and its permissions") from None
+        raw = stdin().read(MAX_BYTES + 1) if str(path) == "-" else _read_bytes(path)
+    except (OSError, ValueError) as problem:  # ValueError: a path with a NUL or half a character
+        reason = getattr(problem, "strerror", None) or problem
+        raise RequestError("unreadable_file", f"{path}: {reason}", hint="check the path and its permissions") from None
     if len(raw) > MAX_BYTES:
         raise RequestError("bad_file", f"{path}: larger than {MAX_BYTES // 2**20} MiB: not a config", hint="point at a config.json")
     try:
@@ -58,7 +65,10 @@ def parse_yaml(text: str, where: str) -> dict[str, object]:
     import yaml
 
     try:
-        value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # both are safe
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # both are safe
+        node = loader.get_single_node()
+        _check_nodes(node, where)
+        value = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark
         place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
@@ -68,9 +78,22 @@ def parse_yaml(text: str, where: str) -> dict[str, object]:
     return _mapping(value, where)
 
 
+def stdin() -> IO[bytes]:
+    """What is piped in. Raises RequestError where nothing is: closed, or a terminal, which would be waited for without end."""
+    if sys.stdin is None or sys.stdin.isatty():
+        found = "it is closed" if sys.stdin is None else "it is a terminal"
+        raise RequestError("no_input", f"-: expected something on stdin, {found}", hint="pipe it in, as in `cat FILE | kvplan …`")
+    return sys.stdin.buffer
+
+
 def _read_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MAX_BYTES + 1)
+    """A named pipe that nobody writes to is as good as empty, where a plain open would wait for a writer."""
+    if not path.is_fifo():
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
+        os.set_blocking(pipe.fileno(), True)
+        return pipe.read(MAX_BYTES + 1)
 
 
 def _shown(path: Path) -> str:
@@ -84,6 +107,35 @@ def _unique(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise RequestError("bad_json", f"{where}: key '{twice}' appears twice in one object", hint="remove one of them")
     return mapping
+
+
+def _check_nodes(root: "yaml.Node | None", where: str) -> None:
+    """What YAML's loader would let pass.
+
+    Raises RequestError for a key that stands twice in one mapping, and for aliases that expand to too much or to themselves.
+    """
+    import yaml
+
+    waiting, n_nodes = [root], 0
+    while waiting and n_nodes <= MAX_NODES:
+        node = waiting.pop()
+        n_nodes += 1
+        if isinstance(node, yaml.MappingNode):
+            _check_keys([key for key, _ in node.value if isinstance(key, yaml.ScalarNode)], where)
+            waiting += [child for pair in node.value for child in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+    if waiting:
+        raise RequestError("bad_yaml", f"{where}: more than {MAX_NODES} values, its aliases expanded", hint="write it without aliases")
+
+
+def _check_keys(keys: "list[yaml.ScalarNode]", where: str) -> None:
+    seen: set[str] = set()
+    for key in keys:
+        if key.value in seen:
+            place = f"{where}:{key.start_mark.line + 1}:{key.start_mark.column + 1}"
+            raise RequestError("bad_yaml", f"{place}: key '{key.value}' appears twice in one mapping", hint="remove one of them")
+        seen.add(key.value)
 
 
 def _mapping(value: object, where: str) -> dict[str, object]:

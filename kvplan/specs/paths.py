@@ -13,16 +13,39 @@ def load(ref: str) -> ModelSpec:
     """The model at the path ``ref`` (``-`` is stdin). Raises RequestError for what can't be read or is no model."""
     if ref == "-":
         return _from_text(read_text(Path("-")), "<stdin>")
-    path = Path(ref).expanduser()
+    path = _path(ref)
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            found = ", ".join(sorted(p.name for p in path.iterdir())[:5]) or "nothing"
-            hint = "point at a model directory or at a config.json"
-            raise RequestError("bad_file", f"{ref}: a directory without config.json (it holds {found})", hint=hint)
-        return _from_config_file(path / "config.json")._replace(id=ref.rstrip("/"), source="dir")
+        return _from_config_file(_config_in(path, ref))._replace(id=ref.rstrip("/") or ref, source="dir")
     if path.suffix in (".yaml", ".yml"):
         return _outside_spec(read_yaml(path), ref)
     return _from_config_file(path)._replace(id=ref)
+
+
+def _path(ref: str) -> Path:
+    """The path that ``ref`` names. Raises RequestError where no path can be named so."""
+    try:
+        path = Path(ref).expanduser()
+        path.exists()
+    except RuntimeError:
+        raise RequestError("unreadable_file", f"{ref}: there is no such user", hint="write the folder out") from None
+    except OSError as problem:  # a name too long
+        raise RequestError("unreadable_file", f"{ref}: {problem.strerror}", hint="check the path") from None
+    return path
+
+
+def _config_in(folder: Path, ref: str) -> Path:
+    """The config.json of a model directory. Raises RequestError where it holds none, or may not be looked into."""
+    path, hint = folder / "config.json", "point at a model directory or at a config.json"
+    try:
+        held = sorted(p.name for p in folder.iterdir())
+    except OSError as problem:
+        raise RequestError("unreadable_file", f"{ref}: {problem.strerror}", hint="check the path and its permissions") from None
+    if path.name not in held:
+        found = ", ".join(held[:5]) or "nothing"
+        raise RequestError("bad_file", f"{ref}: a directory without config.json (it holds {found})", hint=hint)
+    if path.is_dir():
+        raise RequestError("bad_file", f"{path}: expected a file, found a directory", hint=hint)
+    return path
 
 
 def _from_config_file(path: Path) -> ModelSpec:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import date
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, PositiveInt, Strict, ValidationError, field_validator
 
 from kvplan.core.errors import RequestError
 
@@ -19,8 +20,15 @@ class SpecFile(BaseModel):
     revision: str | None = None
     facts: str | None = None
     as_of: date | None = None
-    n_params: PositiveInt | None = None
+    n_params: Annotated[PositiveInt, Strict()] | None = None
     config: dict[str, object]
+
+    @field_validator("id")
+    @classmethod
+    def _can_be_shown(cls, value: str) -> str:
+        if not value.strip() or not value.isprintable():
+            raise ValueError(f"expected a name of printable characters, found {value!a}")
+        return value
 
 
 def validated(data: Mapping[str, object], *, where: str) -> dict[str, object]:
@@ -32,6 +40,11 @@ def validated(data: Mapping[str, object], *, where: str) -> dict[str, object]:
         path = ".".join(str(part) for part in first["loc"])
         raise RequestError(
             "bad_spec",
-            f"{where}: {path}: {first['msg'][0].lower()}{first['msg'][1:]}",
+            f"{where}: {path}: {_plainly(first['msg'])}",
             hint="`kvplan models llama-2-7b --spec` prints a good one",
         ) from None
+
+
+def _plainly(message: str) -> str:
+    said = message.removeprefix("Value error, ")
+    return f"{said[0].lower()}{said[1:]}"

@@ -1,6 +1,7 @@
 """Bad input of every kind: an exit code, words that say what was found and what to do, and no traceback."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ ARGUMENTS = [
     pytest.param(["gpus", "nosuchgpu"], "unknown GPU 'nosuchgpu'", id="no GPU to list"),
     pytest.param(["verify"], "no MODEL was named", id="nothing to verify"),
     pytest.param(["verify", "llama-2-7b", "--layers", "0"], "--layers: expected a whole number", id="no layers"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx"], "option '--ctx' requires an argument", id="a value left out at the end"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx", "--", "transformers"], "option '--ctx' requires", id="a value left out before --"),
+    pytest.param(["estimate", "llama-2-7b", "-o", "--json"], "'-o' requires an argument, found '--json'", id="a flag for a value"),
+    pytest.param(["estimate", "llama-2-7b", "--engine", ""], "unknown engine ''", id="an engine without a name"),
+    pytest.param(["estimate", "llama-2-7b", "--engine", "transformers@"], "expected a version after the @", id="an @ without a version"),
+    pytest.param(["estimate", "llama-2-7b", "--ctx", "\x1b[31m8\n"], r"found '\x1b[31m8\n'", id="escape sequences"),
+    pytest.param(["estimate", "x" * 100_000], "x…x", id="a name without end"),
+    pytest.param(["estimate", "a/" * 3000 + "b.json"], "File name too long", id="a path without end"),
+    pytest.param(["estimate", "~nosuchuser/b.json"], "there is no such user", id="nobody's home"),
+    pytest.param(["estimate", "a\0b.json"], "null", id="a path with a NUL"),
+    pytest.param(["estimate", "a\ud800.json"], "a\\ud800.json", id="a path with half a character"),
     pytest.param(["completion", "tcsh"], "expected one of bash, zsh, fish", id="an unknown shell"),
 ]
 
@@ -119,6 +131,44 @@ def test_configs(kvplan: Run, tmp_path: Path, change: dict[str, object], words: 
 def test_a_directory_without_a_config(kvplan: Run, tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     assert "a directory without config.json (it holds model.bin)" in refused(kvplan, "estimate", str(tmp_path))
+
+
+def test_a_directory_in_place_of_the_config(kvplan: Run, tmp_path: Path) -> None:
+    (tmp_path / "config.json").mkdir()
+    assert "config.json: expected a file, found a directory" in refused(kvplan, "estimate", str(tmp_path))
+
+
+def test_a_link_to_itself(kvplan: Run, tmp_path: Path) -> None:
+    link = tmp_path / "model"
+    link.symlink_to(link)
+    assert "Too many levels of symbolic links" in refused(kvplan, "estimate", str(link))
+
+
+def test_a_pipe_that_nobody_writes_to(kvplan: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.json")
+    assert "the file is empty" in refused(kvplan, "estimate", str(tmp_path))
+
+
+SPECS = [
+    pytest.param('id: ""\nconfig: {}\n', "id: expected a name of printable characters, found ''", id="no name"),
+    pytest.param('id: "a\\0b"\nconfig: {}\n', r"found 'a\x00b'", id="a NUL in the name"),
+    pytest.param("id: a\nid: b\nconfig: {}\n", "mine.yaml:2:1: key 'id' appears twice", id="a key twice"),
+    pytest.param("id: a\nn_params: true\nconfig: {}\n", "n_params: input should be a valid integer", id="true for a number"),
+    pytest.param("id: a\nconfig: &c\n  b: *c\n", "its aliases expanded", id="a mapping in itself"),
+    pytest.param("id: a\nconfig:\n  b: " + "".join(f"[&{n} " for n in "stuvwxyz") + "0" + "]" * 8, "model_type: missing", id="nested"),
+    pytest.param(
+        "id: a\nconfig:\n  l0: &l0 [x]\n" + "".join(f"  l{i}: &l{i} [{','.join([f'*l{i - 1}'] * 9)}]\n" for i in range(1, 12)),
+        "more than 500000 values, its aliases expanded",
+        id="aliases that multiply",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), SPECS)
+def test_spec_files(kvplan: Run, tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    assert words in refused(kvplan, "estimate", str(path))
 
 
 def test_a_spec_file_with_a_wrong_total(kvplan: Run, tmp_path: Path) -> None:

@@ -51,9 +51,9 @@ def _warn(found: Estimate, said: Said) -> None:
     for finding in found.findings:
         style = "red" if finding.level == "error" else "yellow"
         head = f"{finding.level}[{finding.rule}]:"
-        sys.stderr.write(f"{head if finding.level == 'note' else paint(head, style)} {finding.message}\n")
+        streams.remark(f"{head if finding.level == 'note' else paint(head, style)} {finding.message}")
         if finding.hint:
-            sys.stderr.write(f"  hint: {finding.hint}\n")
+            streams.remark(f"  hint: {finding.hint}")
 
 
 COMMAND = Command(
