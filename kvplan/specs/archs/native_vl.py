@@ -7,10 +7,10 @@ from kvplan.core.model import ModelSpec
 from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.multimodal import any_tower, joined, mlp_projector, tied_to_text, tower
-from kvplan.specs.nested import inner_or_flat, language_model, text_model
+from kvplan.specs.nested import amended, inner_or_flat, language_model, text_model
 from kvplan.specs.tower import parameter, part
 
-MODEL_TYPES = ("aria", "fuyu", "video_llama_3", "exaone4_5", "hyperclovax_vision_v2", "ernie4_5_vl_moe")
+MODEL_TYPES = ("aria", "fuyu", "video_llama_3", "exaone4_5", "hyperclovax_vision_v2", "ernie4_5_vl_moe", "ernie4_5_moe_vl")
 _FUYU: dict[str, object] = {
     "vocab_size": 262144,
     "hidden_size": 4096,
@@ -31,6 +31,7 @@ def build(cfg: Config) -> ModelSpec:
         "exaone4_5": _exaone,
         "hyperclovax_vision_v2": _hyperclova,
         "ernie4_5_vl_moe": _ernie,
+        "ernie4_5_moe_vl": _flat_ernie,
     }
     return makers[cfg.text("model_type")](cfg)
 
@@ -104,3 +105,34 @@ def _ernie(cfg: Config) -> ModelSpec:
         *norm("after_norm", text.hidden_size),
     )
     return joined(text, part("vision_tower", vision.groups, "vision"), part("resampler_model", resampler, "projector"))
+
+
+def _flat_ernie(cfg: Config) -> ModelSpec:
+    return _ernie(_nested_ernie(cfg))
+
+
+def _nested_ernie(cfg: Config) -> Config:
+    """The flat files of ERNIE's own code as Transformers names things: pairs of numbers are for text and for images.
+
+    Source: configuration_ernie4_5_vl.py of baidu/ERNIE-4.5-VL-28B-A3B-PT.
+    Raises ConfigError where text and images differ in what Transformers has once for both.
+    """
+    inner, n_layers, sizes = inner_or_flat(cfg), cfg.n_layers(), cfg.sub("vision_config")
+    first, last = _same_for_both(cfg, "moe_layer_start_index"), min(cfg.integers("moe_layer_end_index", default=(n_layers - 1,)))
+    if last < n_layers - 1 or cfg.integer("moe_layer_interval", default=1) != 1:
+        raise cfg.error("moe_layer_end_index", f"expected mixtures up to the last of {n_layers} layers, in each")
+    kinds = ["dense" if i < first else "sparse" for i in range(n_layers)]
+    hidden = sizes.integer("hidden_size", "embed_dim", default=1280)
+    vision = {"hidden_size": hidden, "intermediate_size": int(hidden * sizes.number("mlp_ratio", default=4))}
+    for merged, given in (("spatial_merge_size", "spatial_conv_size"), ("temporal_merge_size", "temporal_conv_size")):
+        vision[merged] = cfg.integer(given, default=2)
+    text = {**inner.data, "moe_num_experts": _same_for_both(cfg, "moe_num_experts"), "mlp_layer_types": kinds}
+    return amended(cfg, text_config=text, vision_config={**sizes.data, **vision})
+
+
+def _same_for_both(cfg: Config, key: str) -> int:
+    """The number at ``key``, given for text and for images apart."""
+    found = cfg.integers(key, least=0)
+    if len(set(found)) != 1:
+        raise cfg.error(key, f"expected the same for text and images, found {list(found)}")
+    return found[0]
