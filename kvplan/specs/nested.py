@@ -89,7 +89,10 @@ def with_class_defaults(data: Mapping[str, object], model_type: str) -> dict[str
 
 @cache
 def _class_defaults(model_type: str) -> tuple[dict[str, object], dict[str, str]]:
-    """Defaults and aliases from the table; Source: transformers 5.24 models/*/configuration_*.py."""
+    """Defaults and aliases from the table of types whose adapters know none, or that have no adapter of their own.
+
+    Source: transformers 5.24 models/*/configuration_*.py.
+    """
     wanted = f"{model_type}\t"
     with DEFAULTS.open(encoding="utf-8") as file:
         line = next((line for line in file if line.startswith(wanted)), None)

@@ -8,7 +8,7 @@ from kvplan.specs.attention import Heads, attention
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import filled, language_model
+from kvplan.specs.nested import language_model
 from kvplan.specs.tower import parameter, part
 
 _TEXTS = {"idefics2": "mistral", "idefics3": "llama", "smolvlm": "llama"}
@@ -21,17 +21,16 @@ def build(cfg: Config) -> ModelSpec:
     text = language_model(cfg, default_type=_TEXTS[kind], tied=cfg.flag("tie_word_embeddings", default=False))
     vision = tower(cfg, kind=f"{kind}_vision")
     if kind == "idefics2":
-        connector = _connector(cfg, vision.width, text.hidden_size)
+        connector = _connector(cfg, vision.width, text)
     else:
         width = vision.width * cfg.integer("scale_factor", default=2) ** 2
         connector = linear("modality_projection.proj", text.hidden_size, width, role="projector")
     return joined(text, part("vision_model", vision.groups, "vision"), part("connector", connector, "projector"))
 
 
-def _connector(cfg: Config, width: int, hidden: int) -> Groups:
-    """A gated projection as wide as the language model's, then a perceiver resampler."""
-    inner = cfg.sub("text_config")
-    intermediate = filled(inner, inner.text("model_type", default="mistral")).integer("intermediate_size")
+def _connector(cfg: Config, width: int, text: ModelSpec) -> Groups:
+    """A gated projection as wide as the language model's feed-forward, then a perceiver resampler."""
+    hidden, intermediate = text.hidden_size, text.runs[0].layer.ffns[0].intermediate
     return (
         *linear("modality_projection.gate_proj", intermediate, width, role="projector"),
         *linear("modality_projection.up_proj", intermediate, width, role="projector"),

@@ -1,6 +1,6 @@
 """LLaVA and its kin: any vision tower, a two-layer projector, any language model.
 
-Source: transformers 5.24 models/{llava,llava_next,llava_next_video,llava_onevision,vipllava,video_llava};
+Source: transformers 5.24 models/{llava,llava_next,llava_next_video,llava_onevision,vipllava,video_llava,fast_vlm};
 Liu et al. 2023, arXiv:2310.03744 §3.2 (projector).
 """
 
@@ -12,11 +12,11 @@ from kvplan.specs.multimodal import any_tower, joined, mlp_projector, n_feature_
 from kvplan.specs.nested import language_model
 from kvplan.specs.tower import parameter, part
 
-_TOWERS = {"llava_onevision": "siglip_vision_model"}
-_TEXTS = {"llava_onevision": "qwen2"}
+_TOWERS = {"llava_onevision": "siglip_vision_model", "fast_vlm": "timm_wrapper"}
+_TEXTS = {"llava_onevision": "qwen2", "fast_vlm": "qwen2"}
 _NEWLINE = ("llava_next", "llava_next_video", "llava_onevision")
-_CONFIG_CLASSES = ("llava", "llava_next", "llava_next_video", "llava_onevision", "vipllava", "video_llava")
-_TIED_AS_TEXT = ("llava", "llava_next_video", "llava_onevision")
+_CONFIG_CLASSES = ("llava", "llava_next", "llava_next_video", "llava_onevision", "vipllava", "video_llava", "fast_vlm")
+_TIED_AS_TEXT = ("llava", "llava_next_video", "llava_onevision", "fast_vlm")
 MODEL_TYPES = (
     "llava",
     "llava_next",
@@ -24,6 +24,7 @@ MODEL_TYPES = (
     "llava_onevision",
     "vipllava",
     "video_llava",
+    "fast_vlm",
     "llava_llama",
     "llava_mistral",
     "llava_qwen",

@@ -8,10 +8,8 @@ from kvplan.specs.config import Config
 from kvplan.specs.tower import Tower, parameter
 
 MODEL_TYPES = ("timm_wrapper", "gemma3n_vision")
-_TOTALS = {
-    "mobilenetv5_300m_enc": 294_126_912,
-    "fastvit_mci3": 122_875_584,
-}
+_TOTALS = {"mobilenetv5_300m_enc": 294_126_912, "fastvit_mci3": 122_875_584}
+_FUSED = {"fastvit_mci3": 122_714_208}  # with ``inference_mode``, which folds branches into one convolution
 
 
 def build(cfg: Config) -> Tower:
@@ -21,4 +19,5 @@ def build(cfg: Config) -> Tower:
         raise cfg.error(
             "architecture", f"timm's '{name}' is not known here: its weights can't be counted", hint=f"known: {', '.join(_TOTALS)}"
         )
-    return Tower((parameter("timm_model", _TOTALS[name]),), cfg.integer("hidden_size", default=2048))
+    fused = name in _FUSED and cfg.sub("model_args").flag("inference_mode", default=False)
+    return Tower((parameter("timm_model", _FUSED[name] if fused else _TOTALS[name]),), cfg.integer("hidden_size", default=2048))

@@ -1,0 +1,40 @@
+"""Chameleon: LLaMA's blocks with layer norms on q and k, over tokens of text and of images, and the tokenizer of these.
+
+Source: transformers 5.24 models/chameleon; Chameleon team 2024, arXiv:2405.09818 §2.
+"""
+
+from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.specs.blocks import Groups
+from kvplan.specs.config import Config
+from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.multimodal import joined
+from kvplan.specs.tower import conv, parameter, part
+from kvplan.specs.vqgan import Pyramid, encoder
+
+MODEL_TYPES = ("chameleon",)
+
+
+def build(cfg: Config) -> ModelSpec:
+    """``swin_norm`` moves the norms and adds none; only the tokenizer's way down is there."""
+    bias = cfg.flag("attention_bias", default=False)
+    style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False), qk_norm="full", qk_norm_bias=True)
+    text = decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
+    return joined(text, part("vqmodel", _tokenizer(cfg.sub("vq_config")), "vision"))
+
+
+def _tokenizer(cfg: Config) -> Groups:
+    kind = cfg.text("attn_type", default="vanilla")
+    if kind != "vanilla":
+        raise cfg.error("attn_type", f"expected vanilla, found '{kind}'")
+    factors, side = cfg.integers("channel_multiplier", default=(1, 1, 2, 2, 4), least=1), cfg.integer("resolution", default=512)
+    attended = cfg.integers("attn_resolutions", default=())
+    levels = tuple(i for i in range(len(factors)) if side // 2**i in attended)
+    shape = Pyramid(cfg.integer("base_channels", default=128), factors, cfg.integer("num_res_blocks", default=2), levels)
+    latent, dim = cfg.integer("latent_channels", default=256), cfg.integer("embed_dim", default=256)
+    double = 2 if cfg.flag("double_latent", default=False) else 1
+    return (
+        *encoder(shape, cfg.integer("in_channels", default=3), double * latent),
+        parameter("quantize.embedding.weight", cfg.integer("num_embeddings", default=8192), dim),
+        *conv("quant_conv", dim, latent, 1, 1),
+        *conv("post_quant_conv", latent, dim, 1, 1),
+    )
