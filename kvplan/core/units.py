@@ -37,7 +37,8 @@ def ceil_to(amount: int, step: int) -> int:
 def _scaled(number: str, factor: int) -> tuple[int, int]:
     """Whole part and remainder of ``number`` times ``factor``, in exact arithmetic."""
     whole, _, fraction = number.partition(".")
-    return divmod(int(whole + fraction) * factor, 10 ** len(fraction))
+    scale: int = 10 ** len(fraction)
+    return divmod(int(whole + fraction) * factor, scale)
 
 
 def parse_size(text: str, *, option: str) -> Bytes:

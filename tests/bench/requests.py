@@ -20,7 +20,7 @@ ONE = (
 
 def lines(count: int) -> str:
     """Requests over one model: contexts, batches and hardware vary."""
-    hardware = ({}, {"gpu": "h100-sxm"}, {"budget": "24GiB"})
+    hardware: tuple[dict[str, str], ...] = ({}, {"gpu": "h100-sxm"}, {"budget": "24GiB"})
     asked = ({"id": i, "model": "llama-2-7b", "ctx": 512 + i % 3000, "batch": 1 + i % 8, **hardware[i % 3]} for i in range(count))
     return "".join(json.dumps(request) + "\n" for request in asked)
 
