@@ -37,7 +37,7 @@ def _projector(cfg: Config, hidden: int) -> Groups:
     kind, width = cfg.text("mm_projector_type", default="linear"), cfg.integer("mm_hidden_size")
     depth = {"linear": 1, "identity": 0}.get(kind)
     if depth is None:
-        found = re.fullmatch(r"mlp(\d+)x_gelu", kind)
+        found = re.fullmatch(r"mlp(\d{1,3})x_gelu", kind)
         if found is None:
             raise cfg.error("mm_projector_type", f"unknown projector '{kind}'", hint="known: linear, identity, mlp2x_gelu")
         depth = int(found[1])

@@ -5,7 +5,7 @@ Source: siglip_vit.py of deepseek-ai/Janus and deepseek-ai/DeepSeek-VL2; the tot
 
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, pooling_head
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, pooling_head, scaled
 
 _LARGE: dict[str, object] = {"image_size": 384, "patch_size": 16, "width": 1024, "layers": 24, "mlp_ratio": 4}
 _SO400M: dict[str, object] = {"image_size": 384, "patch_size": 14, "width": 1152, "layers": 27, "mlp_ratio": 3.7362}
@@ -28,7 +28,7 @@ def siglip_vit(cfg: Config) -> Tower:
     hidden, side, n_layers = cfg.integer("width"), cfg.integer("patch_size"), cfg.integer("layers")
     last = cfg.integer("select_layer", default=-1, least=-n_layers, most=n_layers)
     n_layers = min(n_layers, n_layers + last + 1) if last < 0 else min(n_layers, last)
-    inner = int(hidden * cfg.number("mlp_ratio"))
+    inner = scaled(cfg, "mlp_ratio", hidden)
     groups = (
         *conv("patch_embed.proj", hidden, 3, side, side),
         parameter("pos_embed", (cfg.integer("image_size") // side) ** 2, hidden),

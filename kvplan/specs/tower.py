@@ -100,6 +100,22 @@ def sides(cfg: Config, key: str, default: int) -> tuple[int, int]:
     return found[0], found[1]
 
 
+def scaled(cfg: Config, key: str, width: int, *, default: float | None = None) -> int:
+    """``width`` times the ratio at ``key``, rounded down. Raises ConfigError where nothing is left of it."""
+    found = int(width * cfg.number(key, default=default))
+    if found < 1:
+        raise cfg.error(key, f"expected a ratio that leaves something of {width}, found {cfg.number(key, default=default)}")
+    return found
+
+
+def several(cfg: Config, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    """The whole numbers at ``key``, one at least."""
+    found = cfg.integers(key, default=default, least=1)
+    if not found:
+        raise cfg.error(key, "expected one number at least, found an empty list")
+    return found
+
+
 def n_patches(cfg: Config, image: int, patch: int) -> int:
     """Patches of one image: (image_size / patch_size) in each dimension, ``image`` and ``patch`` being the class defaults."""
     height, width = sides(cfg, "image_size", image)

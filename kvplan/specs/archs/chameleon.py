@@ -5,10 +5,10 @@ Source: transformers 5.24 models/chameleon; Chameleon team 2024, arXiv:2405.0981
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import Groups
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
 from kvplan.specs.multimodal import joined
-from kvplan.specs.tower import conv, parameter, part
+from kvplan.specs.tower import conv, parameter, part, several
 from kvplan.specs.vqgan import Pyramid, encoder
 
 MODEL_TYPES = ("chameleon",)
@@ -26,10 +26,11 @@ def _tokenizer(cfg: Config) -> Groups:
     kind = cfg.text("attn_type", default="vanilla")
     if kind != "vanilla":
         raise cfg.error("attn_type", f"expected vanilla, found '{kind}'")
-    factors, side = cfg.integers("channel_multiplier", default=(1, 1, 2, 2, 4), least=1), cfg.integer("resolution", default=512)
+    factors, side = several(cfg, "channel_multiplier", (1, 1, 2, 2, 4)), cfg.integer("resolution", default=512)
     attended = cfg.integers("attn_resolutions", default=())
     levels = tuple(i for i in range(len(factors)) if side // 2**i in attended)
-    shape = Pyramid(cfg.integer("base_channels", default=128), factors, cfg.integer("num_res_blocks", default=2), levels)
+    n_blocks = cfg.integer("num_res_blocks", default=2, most=MAX_LAYERS)
+    shape = Pyramid(cfg.integer("base_channels", default=128), factors, n_blocks, levels)
     latent, dim = cfg.integer("latent_channels", default=256), cfg.integer("embed_dim", default=256)
     double = 2 if cfg.flag("double_latent", default=False) else 1
     return (

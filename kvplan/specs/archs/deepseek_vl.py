@@ -6,7 +6,7 @@ arXiv:2403.05525 §2, arXiv:2412.10302 §2.
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.blocks import Groups, linear, norm
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.multimodal import any_tower, joined, mlp_projector
 from kvplan.specs.nested import language_model
 from kvplan.specs.siglip_vit import siglip_vit
@@ -67,7 +67,7 @@ def _second(cfg: Config) -> ModelSpec:
 
 def _projector(cfg: Config, vision: Tower, width: int) -> Groups:
     kind, n_in = cfg.text("projector_type", default="downsample_mlp_gelu"), cfg.integer("input_dim", default=vision.width)
-    depth, wide = cfg.integer("depth", default=2), width * cfg.integer("mlp_ratio", default=1)
+    depth, wide = cfg.integer("depth", default=2, most=MAX_LAYERS), width * cfg.integer("mlp_ratio", default=1)
     pooling = linear("token_pooling_layer", n_in, 4 * n_in, role="projector", bias=True) if cfg.flag("token_pooling", default=False) else ()
     if kind == "downsample_mlp_gelu":
         merged = n_in * cfg.integer("downsample_ratio", default=2) ** 2

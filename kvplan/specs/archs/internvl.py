@@ -42,7 +42,7 @@ def _chat(cfg: Config) -> ModelSpec:
 def _projector(cfg: Config, width: int, hidden: int) -> Groups:
     """A norm of the merged patches and two linear layers."""
     ratio = cfg.number("downsample_ratio", default=0.5)
-    if not 0 < ratio <= 1:
-        raise cfg.error("downsample_ratio", f"expected a number above 0 and at most 1, found {ratio}")
+    if not 2**-10 < ratio <= 1:
+        raise cfg.error("downsample_ratio", f"expected a fraction of 1, found {ratio}")
     merged = width * int(1 / ratio) ** 2
     return (*norm("layer_norm", merged, bias=True), *mlp_projector(merged, hidden, hidden))

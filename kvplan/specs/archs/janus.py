@@ -6,11 +6,11 @@ arXiv:2410.13848 §3.
 
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.blocks import Groups, linear
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.multimodal import joined, tower
 from kvplan.specs.nested import language_model
 from kvplan.specs.siglip_vit import siglip_vit
-from kvplan.specs.tower import conv, parameter, part
+from kvplan.specs.tower import conv, parameter, part, several
 from kvplan.specs.vqgan import Pyramid, decoder, encoder
 
 MODEL_TYPES = ("janus", "multi_modality")
@@ -29,7 +29,7 @@ def build(cfg: Config) -> ModelSpec:
     text = language_model(cfg, default_type="llama", tied=cfg.flag("tie_word_embeddings", default=True))
     vision_cfg, vq = cfg.sub("vision_config"), cfg.sub("vq_config")
     width = vision_cfg.integer("projection_dim", default=2048)
-    aligner = _mlp("aligner", tower(cfg, kind="janus_vision_model").width, width, vision_cfg.integer("depth", default=2))
+    aligner = _mlp("aligner", tower(cfg, kind="janus_vision_model").width, width, vision_cfg.integer("depth", default=2, most=MAX_LAYERS))
     return joined(
         text,
         part("vision_model", tower(cfg, kind="janus_vision_model").groups, "vision"),
@@ -45,13 +45,13 @@ def _remote(cfg: Config) -> ModelSpec:
     if vision.text("cls", default="CLIPVisionTower") != "CLIPVisionTower":
         return joined(text, caveats=(_HYBRID,))
     seen = siglip_vit(vision.sub("params"))
-    aligner = _mlp("aligner", sizes.integer("input_dim"), sizes.integer("n_embed"), sizes.integer("depth", default=1))
+    aligner = _mlp("aligner", sizes.integer("input_dim"), sizes.integer("n_embed"), sizes.integer("depth", default=1, most=MAX_LAYERS))
     parts = (part("vision_model.vision_tower", seen.groups, "vision"), aligner)
     if not cfg.has("gen_vision_config"):
         return joined(text, *parts)
     codes, head = cfg.sub("gen_vision_config").sub("params"), cfg.sub("gen_head_config").sub("params")
     n_codes, dim = codes.integer("image_token_size", default=16384), codes.integer("n_embed", default=8)
-    depth = cfg.sub("gen_aligner_config").sub("params").integer("depth", default=1)
+    depth = cfg.sub("gen_aligner_config").sub("params").integer("depth", default=1, most=MAX_LAYERS)
     sizes_drawn = (head.integer("n_embed"), head.integer("image_token_embed"), depth)
     return joined(
         text, *parts, part("gen_vision_model", _tokenizer(Config({}, where=cfg.where)), "vision"), _drawing(n_codes, dim, sizes_drawn)
@@ -67,12 +67,12 @@ def _mlp(name: str, n_in: int, n_out: int, depth: int) -> Groups:
 def _head(vq: Config) -> tuple[int, int, int]:
     """Width of the language model's side, of the head's inside, and the depth of the drawing aligner."""
     width = vq.integer("projection_dim", default=2048)
-    return vq.integer("image_token_embed_dim", default=2048), width, vq.integer("num_hidden_layers", default=2)
+    return vq.integer("image_token_embed_dim", default=2048), width, vq.integer("num_hidden_layers", default=2, most=MAX_LAYERS)
 
 
 def _tokenizer(vq: Config) -> Groups:
-    factors = vq.integers("channel_multiplier", default=(1, 1, 2, 2, 4), least=1)
-    shape = Pyramid(vq.integer("base_channels", default=128), factors, vq.integer("num_res_blocks", default=2), (len(factors) - 1,))
+    factors, n_blocks = several(vq, "channel_multiplier", (1, 1, 2, 2, 4)), vq.integer("num_res_blocks", default=2, most=MAX_LAYERS)
+    shape = Pyramid(vq.integer("base_channels", default=128), factors, n_blocks, (len(factors) - 1,))
     latent, dim = vq.integer("latent_channels", default=256), vq.integer("embed_dim", default=8)
     double = 2 if vq.flag("double_latent", default=False) else 1
     return (

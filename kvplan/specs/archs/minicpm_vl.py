@@ -5,7 +5,7 @@ Source: transformers 5.24 models/{minicpmv4_6,minicpmv4_7,minicpm_ocr}.
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.blocks import Groups, norm
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.multimodal import joined, mlp_projector, tower
 from kvplan.specs.nested import language_model
 from kvplan.specs.tower import part
@@ -19,7 +19,7 @@ def build(cfg: Config) -> ModelSpec:
     tied = cfg.flag("tie_word_embeddings", default=kind == "minicpm_ocr")
     text = language_model(cfg, default_type="qwen3_5_text", tied=tied)
     vision = tower(cfg, kind=f"{kind}_vision")
-    times = cfg.integer("merger_times", default=1)
+    times = cfg.integer("merger_times", default=1, most=MAX_LAYERS)
     widths = (*(vision.width for _ in range(times - 1)), text.hidden_size)
     mergers = (group for i, width in enumerate(widths) for group in _merger(f"mlp.{i}", vision.width, width))
     return joined(text, part("vision_tower", vision.groups, "vision"), part("merger", tuple(mergers), "projector"))

@@ -21,6 +21,8 @@ def build(cfg: Config) -> ModelSpec:
     text = _language_model(filled(text_config(cfg), "molmo2_text"))
     adapter = cfg.sub("adapter_config")
     features = next((adapter.integers(key, least=-64) for key in ("vit_layers", "vision_feature_layer") if adapter.has(key)), _FEATURES)
+    if not features:
+        raise adapter.error("vision_feature_layer", "expected one layer at least, found an empty list")
     if cfg.has("vision_config") or not cfg.has("vit_config"):
         vision = tower(cfg, kind="molmo2_vision")
     else:

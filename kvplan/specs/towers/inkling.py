@@ -7,10 +7,11 @@ from itertools import pairwise
 from math import ceil, log
 
 from kvplan.specs.blocks import Groups, linear, norm
-from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("inkling2_vision", "inkling_vision", "inkling_audio")
+MAX_SIDE = 4096
 Scale = tuple[int, int, int]  # frames, side, channels
 
 
@@ -25,7 +26,7 @@ def build(cfg: Config) -> Tower:
 def _transformer(cfg: Config) -> Tower:
     """``text_hidden_size`` is the width that the merger hands on."""
     hidden, side = cfg.integer("hidden_size", default=1024), cfg.integer("patch_size", "native_patch_size", default=20)
-    inner = cfg.integer("intermediate_size", default=int(hidden * cfg.number("mlp_ratio", default=4.0)))
+    inner = cfg.integer("intermediate_size", default=scaled(cfg, "mlp_ratio", hidden, default=4.0))
     out, wide = cfg.integer("text_hidden_size", default=4608), cfg.integer("projection_hidden_dim", default=4096)
     merged = hidden * cfg.integer("spatial_merge_size", "adapter_merge_size", default=2) ** 2
     bias = cfg.flag("projector_bias", default=False)
@@ -60,8 +61,9 @@ def _scales(cfg: Config) -> list[Scale]:
 
     Raises ConfigError for fewer layers than scales, which the class assigns by another rule.
     """
-    frames, side = cfg.integer("temporal_patch_size", default=2), cfg.integer("patch_size", default=40)
-    n_layers, channels = cfg.integer("n_layers", "num_hidden_layers", default=24), cfg.integer("num_channels", default=3)
+    frames, side = (cfg.integer(key, default=size, most=MAX_SIDE) for key, size in (("temporal_patch_size", 2), ("patch_size", 40)))
+    n_layers = cfg.integer("n_layers", "num_hidden_layers", default=24, most=MAX_LAYERS)
+    channels = cfg.integer("num_channels", default=3)
     sides, times = _products(side), _products(frames)
     scales: list[Scale] = [(1, 1, channels), *((1, s, ceil(s * s * channels / 64) * 64) for s in sides)]
     scales += [(t, side, side * side * channels * t * 64) for t in times]

@@ -5,7 +5,7 @@ Source: transformers 5.24 models/janus/modeling_janus.py (JanusVisionModel).
 
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("janus_vision_model",)
 
@@ -13,7 +13,7 @@ MODEL_TYPES = ("janus_vision_model",)
 def build(cfg: Config) -> Tower:
     """SigLIP-L/16 at 384 pixels unless the config says otherwise."""
     hidden, side = cfg.integer("hidden_size", default=1024), cfg.integer("patch_size", default=16)
-    n_layers, inner = cfg.integer("num_hidden_layers", default=24), int(hidden * cfg.number("mlp_ratio", default=4.0))
+    n_layers, inner = cfg.integer("num_hidden_layers", default=24), scaled(cfg, "mlp_ratio", hidden, default=4.0)
     block = Block(hidden, inner, qkv_bias=cfg.flag("attention_bias", default=True))
     qk_norm = cfg.flag("use_qk_norm", default=False)
     norms = tuple(group for which in ("q", "k") for group in norm(f"encoder.layers.self_attn.{which}_norm", hidden, bias=True))

@@ -4,7 +4,7 @@ Source: transformers 5.24 models/lfm3_vl/modeling_lfm3_vl.py (Lfm3VlVisionModel)
 """
 
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.tower import Block, Tower, conv, encoder_attention, patches_3d
 
 MODEL_TYPES = ("lfm3_vl_vision",)
@@ -13,7 +13,7 @@ MODEL_TYPES = ("lfm3_vl_vision",)
 def build(cfg: Config) -> Tower:
     """The first two layers and every odd one are convolutions unless ``layer_types`` says otherwise."""
     hidden, inner = cfg.integer("hidden_size", default=1024), cfg.integer("intermediate_size", default=2560)
-    n_layers = cfg.integer("num_hidden_layers", default=14)
+    n_layers = cfg.integer("num_hidden_layers", default=14, most=MAX_LAYERS)
     default = ["conv" if i < 2 or i % 2 else "full_attention" for i in range(n_layers)]
     kinds = cfg.per_layer("layer_types", n_layers, cfg.texts("layer_types", default=default))
     n_conv = sum(kind == "conv" for kind in kinds)

@@ -5,7 +5,7 @@ Source: transformers 5.24 models/{muse_glimmer,muse_spark}.
 
 from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled, several
 
 MODEL_TYPES = ("muse_glimmer_vision", "muse_spark_vision", "muse_spark_audio")
 
@@ -30,7 +30,7 @@ def _vision(cfg: Config) -> Tower:
 
 def _audio(cfg: Config) -> Tower:
     """Each level stacks ``patch_sizes`` steps into a wider one and refines it with ``depths`` convolutional blocks."""
-    widths = cfg.integers("hidden_sizes", default=(256, 512, 1024, 2048), least=1)
+    widths = several(cfg, "hidden_sizes", (256, 512, 1024, 2048))
     patches, depths = cfg.integers("patch_sizes", default=(16, 6, 5, 4), least=1), cfg.integers("depths", default=(2, 2, 2, 2))
     if not len(widths) == len(patches) == len(depths):
         raise cfg.error("hidden_sizes", "expected as many as patch_sizes and depths")
@@ -45,7 +45,7 @@ def _audio(cfg: Config) -> Tower:
 
 
 def _block(cfg: Config, width: int) -> Groups:
-    inner = int(width * cfg.number("mlp_ratio", default=4.0))
+    inner = scaled(cfg, "mlp_ratio", width, default=4.0)
     return (
         *conv("conv_blocks.conv", width, 1, cfg.integer("conv_kernel_size", default=7)),
         *norm("conv_blocks.norm", width),

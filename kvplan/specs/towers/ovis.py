@@ -24,6 +24,8 @@ def build(cfg: Config) -> Tower:
         gated=True,
     )
     words = cfg.integer("vocab_size", default=16384) - cfg.integer("num_visual_indicator_tokens", default=5)
+    if words < 1:
+        raise cfg.error("num_visual_indicator_tokens", "expected fewer than the vocab_size of visual words")
     groups = (
         *conv("embeddings.patch_embedding", hidden, cfg.integer("num_channels", default=3), *sides(cfg, "patch_size", 14)),
         parameter("embeddings.position_embedding.weight", n_patches(cfg, 224, 14), hidden),

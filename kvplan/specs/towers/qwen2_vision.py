@@ -5,7 +5,7 @@ Source: transformers 5.24 models/{qwen2_vl,qwen2_5_vl,qwen2_5_omni,exaone4_5}; W
 
 from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, patches_3d
+from kvplan.specs.tower import Block, Tower, blocks, patches_3d, scaled
 
 MODEL_TYPES = ("qwen2_vl_vision", "qwen2_5_vl_vision", "qwen2_5_omni_vision_encoder", "exaone4_5_vision")
 
@@ -17,7 +17,7 @@ def build(cfg: Config) -> Tower:
 
 def _first(cfg: Config) -> Tower:
     hidden, out = cfg.integer("embed_dim", default=1280), cfg.integer("hidden_size", default=3584)
-    block = Block(hidden, int(hidden * cfg.number("mlp_ratio", default=4)))
+    block = Block(hidden, scaled(cfg, "mlp_ratio", hidden, default=4))
     layers = blocks(cfg.integer("depth", "num_hidden_layers", default=32), block, name="blocks")
     return Tower((*patches_3d(cfg, hidden, patch=14, bias=False), *layers, *_merger(cfg, hidden, out, norm_bias=True)), out)
 

@@ -5,7 +5,7 @@ Source: visual.py of Qwen/Qwen-VL; Bai et al. 2023, arXiv:2308.12966 §2.1.
 
 from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("qwen_visual",)
 _POSITIONS = 256  # whatever the image's size: they are resampled
@@ -15,7 +15,7 @@ def build(cfg: Config) -> Tower:
     """``n_queries`` queries attend once; their positions and a square matrix at the end are parameters too."""
     width, out, side = cfg.integer("width"), cfg.integer("output_dim"), cfg.integer("patch_size")
     queries = cfg.integer("n_queries", default=256)
-    block = Block(width, int(width * cfg.number("mlp_ratio")))
+    block = Block(width, scaled(cfg, "mlp_ratio", width))
     groups = (
         *conv("conv1", width, 3, side, side, bias=False),
         parameter("positional_embedding", _POSITIONS, width),

@@ -4,7 +4,7 @@ Source: transformers 5.24 models/radio/modeling_radio.py; Heinrich et al. 2024, 
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("radio",)
 
@@ -16,7 +16,7 @@ def build(cfg: Config) -> Tower:
         cfg.integer("patch_size", default=16),
         cfg.integer("num_channels", default=3),
     )
-    inner, gated = int(hidden * cfg.number("mlp_ratio", default=4.0)), cfg.flag("use_swiglu_ffn", default=False)
+    inner, gated = scaled(cfg, "mlp_ratio", hidden, default=4.0), cfg.flag("use_swiglu_ffn", default=False)
     if gated:
         inner = (int(inner * 2 / 3) + 7) // 8 * 8
     block = Block(hidden, inner, qkv_bias=cfg.flag("qkv_bias", default=True), gated=gated, layer_scales=2)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kvplan.specs.blocks import Groups, copies, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = (
     "sam_vision_model",
@@ -25,8 +25,8 @@ def build(cfg: Config) -> Tower:
     hidden, n_layers = cfg.integer("hidden_size", default=768), cfg.integer("num_hidden_layers", default=12)
     side, out = cfg.integer("patch_size", default=16), cfg.integer("output_channels", default=256)
     grid = cfg.integer("image_size", default=1024) // side
-    ratio = cfg.number("mlp_ratio", default=4.0)
-    width = cfg.integer("mlp_dim", default=int(hidden * ratio) if cfg.text("model_type") in _BY_RATIO else 3072)
+    by_ratio = cfg.text("model_type") in _BY_RATIO
+    width = cfg.integer("mlp_dim", default=scaled(cfg, "mlp_ratio", hidden, default=4.0) if by_ratio else 3072)
     block = Block(hidden, width, qkv_bias=cfg.flag("qkv_bias", default=True))
     absolute = cfg.flag("use_abs_pos", default=True)
     groups = (

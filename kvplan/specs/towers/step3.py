@@ -5,7 +5,7 @@ Source: transformers 5.24 models/step3p7/modeling_step3p7.py (Step3p7VisionModel
 
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("step3p5_vision",)
 
@@ -14,7 +14,7 @@ def build(cfg: Config) -> Tower:
     """``width``, ``layers`` and ``heads`` are the published names; the feed-forward is int(hidden · mlp_ratio) wide."""
     hidden, side = cfg.integer("width", "hidden_size", default=1536), cfg.integer("patch_size", default=14)
     positions = (cfg.integer("image_size", default=728) // side) ** 2
-    block = Block(hidden, int(hidden * cfg.number("mlp_ratio", default=8960 / 1536)), layer_scales=2)
+    block = Block(hidden, scaled(cfg, "mlp_ratio", hidden, default=8960 / 1536), layer_scales=2)
     groups = (
         *conv("embeddings.patch_embedding", hidden, cfg.integer("num_channels", default=3), side, side, bias=False),
         parameter("embeddings.position_embedding.weight", positions, hidden),

@@ -6,7 +6,7 @@ arXiv:2005.07143 (speaker encoder).
 
 from kvplan.specs.blocks import Groups, copies, linear
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Tower, conv, parameter
+from kvplan.specs.tower import Tower, conv, parameter, scaled, several
 
 MODEL_TYPES = ("qwen2_5_omni_token2wav",)
 _FREQUENCIES = 256  # of the sinusoids that encode a time step
@@ -20,7 +20,7 @@ def build(cfg: Config) -> Tower:
 def _diffusion(cfg: Config) -> Groups:
     hidden, mel = cfg.integer("hidden_size", default=1024), cfg.integer("mel_dim", default=80)
     inner = cfg.integer("num_attention_heads", default=16) * cfg.integer("head_dim", default=64)
-    wide, embedded = int(hidden * cfg.number("ff_mult", default=2)), cfg.integer("emb_dim", default=512)
+    wide, embedded = scaled(cfg, "ff_mult", hidden, default=2), cfg.integer("emb_dim", default=512)
     n_in = mel + cfg.integer("enc_dim", default=128) + cfg.integer("enc_emb_dim", default=192) + embedded
     block: Groups = (
         *_dense("attn_norm.linear", 6 * hidden, hidden),
@@ -43,7 +43,7 @@ def _diffusion(cfg: Config) -> Groups:
 
 def _speaker(cfg: Config, mel: int) -> Groups:
     """ECAPA-TDNN: a convolution, squeezed residual blocks, aggregation and attentive pooling."""
-    channels = cfg.integers("enc_channels", default=(256, 256, 256, 256, 768), least=1)
+    channels = several(cfg, "enc_channels", (256, 256, 256, 256, 768))
     kernels = cfg.integers("enc_kernel_sizes", default=(5, 3, 3, 3, 1), least=1)
     if len(channels) != len(kernels):
         raise cfg.error("enc_kernel_sizes", f"expected one for each of {len(channels)} enc_channels, found {len(kernels)}")
@@ -76,7 +76,7 @@ def _bigvgan(cfg: Config) -> Groups:
     kernels = cfg.integers("resblock_kernel_sizes", default=(3, 7, 11), least=1)
     groups = conv("conv_pre", first, cfg.integer("mel_dim", default=80), 7)
     width = first
-    for i, kernel in enumerate(cfg.integers("upsample_kernel_sizes", default=(11, 7, 4, 4, 4, 4), least=1), start=1):
+    for i, kernel in enumerate(several(cfg, "upsample_kernel_sizes", (11, 7, 4, 4, 4, 4)), start=1):
         n_in, width = first // 2 ** (i - 1), first // 2**i
         up = (parameter("ups.weight", n_in, width * kernel), parameter("ups.bias", width))
         blocks = (group for size in kernels for group in copies(_residual(width, size), 6))
