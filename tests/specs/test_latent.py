@@ -142,3 +142,13 @@ def test_a_layer_that_borrows_latents_may_pick_itself() -> None:
 def test_refusals_name_the_key(model_type: str, keys: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError, match=key):
         made(**{**SMALL, "model_type": model_type, **keys})
+
+
+def test_experts_that_do_nothing_are_said_to_weigh() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_layers": 2, "ffn_hidden_size": 96, "expert_ffn_hidden_size": 48}
+    ranks = {"kv_lora_rank": 24, "q_lora_rank": 20, "qk_rope_head_dim": 8, "qk_nope_head_dim": 12, "v_head_dim": 16}
+    mixture = {"moe_topk": 3, "n_routed_experts": 8, "vocab_size": 100, "dtype": "bfloat16"}
+    config = {"model_type": "longcat_flash", "architectures": ["LongcatFlashForCausalLM"], **sizes, **ranks, **mixture}
+    (caveat,) = build({**config, "zero_expert_num": 4}, where="config.json").caveats
+    assert (caveat.rule, caveat.message.split()[0]) == ("KV012", f"{2 * 4 * 2 * 48 * 64:,}")
+    assert not build({**config, "zero_expert_num": 0}, where="config.json").caveats

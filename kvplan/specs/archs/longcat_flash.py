@@ -6,7 +6,7 @@ Source: transformers 5.24 models/longcat_flash; LongCat-Flash report, arXiv:2509
 
 from collections.abc import Mapping
 
-from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import Caveat, DenseFfn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.blocks import Groups, copies, gated_mlp, linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
@@ -28,6 +28,7 @@ DEFAULTS: Mapping[str, object] = {
     "zero_expert_num": 256,
     "max_position_embeddings": 131072,
 }
+_IDLE = "mlp.experts.idle"
 ALIASES = {
     "ffn_hidden_size": "intermediate_size",
     "expert_ffn_hidden_size": "moe_intermediate_size",
@@ -45,7 +46,9 @@ def build(cfg: Config) -> ModelSpec:
     layer, dense = _layer(cfg), DenseFfn(cfg.integer("intermediate_size"))
     (drafting,) = latent_layers(cfg, (read_mla(cfg),), (dense,), MoeStyle())
     mtp = next_token(cfg.integer("hidden_size"), drafting, n_next_token(cfg))
-    return assemble(cfg, [layer] * n_layers, Style(), latent_form(cfg))._replace(mtp=mtp)
+    n_idle = n_layers * sum(group.n_params for group in layer.weights if group.name.startswith(_IDLE))
+    spec = assemble(cfg, [layer] * n_layers, Style(), latent_form(cfg))
+    return spec._replace(mtp=mtp, caveats=(_unused(n_idle),) if n_idle else ())
 
 
 def _layer(cfg: Config) -> Layer:
@@ -70,4 +73,13 @@ def _layer(cfg: Config) -> Layer:
 
 def _idle(hidden: int, width: int, n_experts: int) -> Groups:
     """Gate and up projections of experts that pass their input on."""
-    return copies(linear("mlp.experts.idle.gate_up_proj", 2 * width, hidden, role="expert", shard="expert"), n_experts)
+    return copies(linear(f"{_IDLE}.gate_up_proj", 2 * width, hidden, role="expert", shard="expert"), n_experts)
+
+
+def _unused(n_params: int) -> Caveat:
+    return Caveat(
+        "KV012",
+        "warning",
+        f"{n_params:,} of the parameters are projections that Transformers builds for experts that only pass their input on",
+        "the checkpoint doesn't hold them, nor do engines with code of their own",
+    )
