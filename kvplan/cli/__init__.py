@@ -36,7 +36,12 @@ def _run(argv: Sequence[str]) -> int:
     """The command's exit code. Raises KvplanError, also for click's complaints and for bugs."""
     try:
         asked = _read(argv)
-        return EXIT_OK if asked is None else asked[0].run(asked[1])
+        if asked is None:
+            return EXIT_OK
+        command, said = asked
+        if said.after and "--" not in (command.argument or ""):
+            raise RequestError("usage", f"unexpected words after --: {' '.join(said.after)}", hint=f"kvplan {command.name} --help")
+        return command.run(said)
     except (KvplanError, BrokenPipeError):
         raise
     except Exception as bug:

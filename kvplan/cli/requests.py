@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 from kvplan.cli import streams
 from kvplan.cli.command import Said
@@ -12,6 +13,7 @@ from kvplan.core.errors import EXIT_OK, KvplanError, RequestError, did_you_mean
 from kvplan.estimator import Options, answer
 from kvplan.render import json_
 from kvplan.specs import files
+from kvplan.specs.config import shown
 
 MAX_LINE_BYTES = 2**20
 
@@ -20,19 +22,34 @@ def answer_all(said: Said) -> int:
     """Answers as lines; with ``-o`` they go to the file when all are there. Raises RequestError for an unreadable file."""
     if said.words or said.after:
         raise RequestError("contradiction", "--requests names the models itself", hint="leave MODEL out, or leave --requests out")
+    stray = next((name for name in (*said.values, *sorted(said.flags)) if name in (*Options._fields, "explain", "require_fit")), None)
+    if stray is not None:
+        flag = f"--{stray.replace('_', '-')}"
+        raise RequestError("contradiction", f"{flag} beside --requests would bear on no request", hint="say it in the requests' own lines")
+    source = said.values["requests"]
+    if not source:
+        raise RequestError("usage", "--requests: expected the name of a file, found ''", hint="- is stdin")
     with ExitStack() as stack:
-        source = said.values["requests"]
         try:
-            lines = files.stdin() if source == "-" else stack.enter_context(Path(source).open("rb"))
+            source_file = files.stdin() if source == "-" else stack.enter_context(Path(source).open("rb"))
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or problem
             raise RequestError("unreadable_file", f"{source}: {reason}", hint="check the path") from None
-        answers = (json_.dumps(_answer(raw, number)) + "\n" for number, raw in enumerate(lines, 1) if raw.strip())
+        answers = (json_.dumps(_answer(raw, number)) + "\n" for number, raw in enumerate(_lines(source_file), 1) if raw.strip())
         if "o" in said.values:
             streams.write("".join(answers), said)
         else:
             _stream(answers)
     return EXIT_OK
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines, of those that are too long only as much as shows it: the rest is read past, not kept."""
+    while raw := file.readline(MAX_LINE_BYTES + 1):
+        rest = raw
+        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = file.readline(MAX_LINE_BYTES + 1)
+        yield raw
 
 
 def _stream(lines: Iterator[str]) -> None:
@@ -58,17 +75,25 @@ def _answer(raw: bytes, number: int) -> dict[str, object]:
 def _parsed(raw: bytes, number: int) -> dict[str, object]:
     if len(raw) > MAX_LINE_BYTES:
         raise RequestError("bad_request", f"line {number}: longer than {MAX_LINE_BYTES} bytes", hint="one request a line")
+    where = f"line {number}"
     try:
-        asked = json.loads(raw)
+        asked = json.loads(raw, object_pairs_hook=lambda pairs: files.unique(pairs, where), parse_constant=_no_number)
     except (ValueError, RecursionError) as problem:
-        raise RequestError("bad_json", f"line {number}: invalid JSON: {problem}", hint="one JSON object a line") from None
+        raise RequestError("bad_json", f"{where}: invalid JSON: {problem}", hint="one JSON object a line") from None
     if not isinstance(asked, dict):
-        raise RequestError("bad_request", f"line {number}: expected an object, found {type(asked).__name__}", hint="one JSON object a line")
+        raise RequestError("bad_request", f"{where}: expected an object, found {shown(asked)}", hint="one JSON object a line")
+    if not isinstance(asked.get("id"), str | int | None):
+        found = asked.pop("id")
+        raise RequestError("bad_request", f"{where}: id: expected a string or a whole number, found {shown(found)}", hint='"id": "r1"')
     return asked
 
 
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number in JSON")
+
+
 def _options(asked: dict[str, object]) -> Options:
-    said = {key.replace("-", "_"): value for key, value in asked.items() if key != "id"}
+    said = files.unique([(key.replace("-", "_"), value) for key, value in asked.items() if key != "id"], "request")
     unknown = next((key for key in said if key not in Options._fields), None)
     if unknown is not None:
         raise RequestError(
@@ -77,6 +102,8 @@ def _options(asked: dict[str, object]) -> Options:
             hint=did_you_mean(unknown, Options._fields) or f"known: {', '.join(Options._fields)}",
         )
     command = _command(said.pop("command", None))
+    if "-" in (said.get("model"), *command):
+        raise RequestError("contradiction", "model: '-' is stdin, which one request can't have for itself", hint="name a file")
     return Options(command=command, **{key: _text(key, value) for key, value in said.items() if value is not None})
 
 
@@ -98,6 +125,4 @@ def _text(key: str, value: object) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise RequestError(
-        "bad_request", f"{key}: expected a string or a whole number, found {json.dumps(value)[:60]}", hint="as on the command line"
-    )
+    raise RequestError("bad_request", f"{key}: expected a string or a whole number, found {shown(value)}", hint="as on the command line")

@@ -7,14 +7,16 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
+from kvplan import __version__
 from kvplan.cli.command import Said
 from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARK = "kvplan"  # every file that kvplan writes names it in its first bytes
+MARK = b"kvplan"  # every file that kvplan writes names it in its first or last bytes
 _MARK_WITHIN = 400
+_SIGNATURE = f"\n# made by kvplan {__version__}\n"
 
 
 def prepare() -> None:
@@ -41,9 +43,11 @@ _SIGNS = {ord(sign): plain for sign, plain in {"·": "*", "×": "x", "–": "-",
 
 def write(text: str, said: Said) -> None:
     """The answer, to ``-o FILE`` when it was given and else to stdout. Raises KvplanError when that can't be written."""
-    if "o" in said.values:
+    if said.values.get("o", "-") != "-":
         from pathlib import Path
 
+        if not said.values["o"]:
+            raise RequestError("usage", "-o: expected the name of a file, found ''", hint="-o answer.json")
         write_file(Path(said.values["o"]), text, force="force" in said.flags)
     else:
         say(text)
@@ -84,16 +88,43 @@ def abandon() -> None:
 
 
 def write_file(path: "Path", text: str, *, force: bool) -> None:
-    """``text`` in ``path``: a temporary file, then a rename. Overwrites only what kvplan made, unless ``force``."""
-    partial = path.with_name(f".{path.name}.partial")
+    """``text`` in ``path``: a temporary file, then a rename; through links, and straight into devices and pipes.
+
+    Overwrites only what is empty or kvplan made, unless ``force``. Raises RequestError for what can't be written.
+    """
     try:
-        if path.exists() and not force and MARK not in path.read_bytes()[:_MARK_WITHIN].decode("utf-8", "replace"):
+        if path.exists() and not path.is_file():
+            _write_into(path, text)
+        else:
+            _replace(path.resolve(), text, force=force)
+    except (OSError, ValueError, RuntimeError) as problem:  # a NUL in the name; a link to itself
+        reason = getattr(problem, "strerror", None) or problem
+        raise RequestError("unwritable_file", f"{path}: {reason}", hint="check the path and its permissions") from None
+
+
+def _write_into(path: "Path", text: str) -> None:
+    """Fails where nobody reads a pipe, rather than wait."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "w", encoding="utf-8", errors="kvplan") as stream:
+        os.set_blocking(stream.fileno(), True)
+        stream.write(text)
+
+
+def _replace(path: "Path", text: str, *, force: bool) -> None:
+    if path.exists():
+        with path.open("r+b") as file:  # also whether it may be written, which a rename would not ask
+            head = file.read(_MARK_WITHIN)
+            file.seek(max(0, path.stat().st_size - _MARK_WITHIN))
+            made = MARK in head or MARK in file.read()
+        if head and not made and not force:
             raise RequestError("file_exists", f"{path}: exists and was not made by kvplan", hint="choose another name, or say --force")
-        partial.write_text(text, encoding="utf-8", errors="kvplan")
+    signed = text if MARK in text[:_MARK_WITHIN].encode("utf-8", "replace") else text + _SIGNATURE
+    partial = path.with_name(f".kvplan-{os.getpid()}.partial")
+    try:
+        partial.write_text(signed, encoding="utf-8", errors="kvplan")
         partial.replace(path)
-    except OSError as problem:
-        partial.unlink(missing_ok=True)
-        raise RequestError("unwritable_file", f"{path}: {problem.strerror or problem}", hint="check the path and its permissions") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def complain(error: KvplanError) -> None:

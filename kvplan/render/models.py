@@ -1,6 +1,7 @@
 """The catalogue of models, one model in detail, and spec files."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def _as_spec(spec: ModelSpec, config: dict[str, object], path: Path) -> str:
 
 
 def _is_path(name: str) -> bool:
-    return Path(name).exists()
+    return os.path.lexists(name)
 
 
 def _is_model(name: str) -> bool:

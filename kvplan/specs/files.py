@@ -42,7 +42,7 @@ def read_json(path: Path) -> dict[str, object]:
 def parse_json(text: str, where: str) -> dict[str, object]:
     """The JSON object in ``text``; ``where`` names it in errors."""
     try:
-        value = json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, where))
+        value = json.loads(text, object_pairs_hook=lambda pairs: unique(pairs, where))
     except json.JSONDecodeError as problem:
         place = f"{where}:{problem.lineno}:{problem.colno}"
         raise RequestError(
@@ -100,7 +100,8 @@ def _shown(path: Path) -> str:
     return "<stdin>" if str(path) == "-" else str(path)
 
 
-def _unique(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
+def unique(pairs: list[tuple[str, object]], where: str) -> dict[str, object]:
+    """``pairs`` of one JSON object as a mapping. Raises RequestError for a key that stands twice."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kvplan.core.errors import RequestError
-from kvplan.specs import builtin
+from kvplan.specs import builtin, load_model
 from kvplan.specs.files import read_json, read_yaml
 
 
@@ -12,9 +12,10 @@ def config_of(ref: str) -> dict[str, object]:
 
     Raises RequestError for anything else.
     """
-    path = Path(ref).expanduser()
     if ref == "-":
         raise RequestError("unsupported", "verify can't read a model from stdin", hint="write it to a config.json first")
+    load_model(ref)
+    path = Path(ref).expanduser()
     if path.is_dir():
         return read_json(path / "config.json")
     if path.suffix in (".yaml", ".yml"):
