@@ -79,8 +79,13 @@ def _known_types() -> list[str]:
 def checked(spec: ModelSpec, *, where: str) -> ModelSpec:
     """``spec`` itself, if it can be a model.
 
-    Raises ConfigError when a tied group names nothing, or when a KV-sharing layer reads from a layer without a cache.
+    Raises ConfigError when a size that keys make together is negative, when a tied group names nothing, or when a KV-sharing
+    layer reads from a layer without a cache.
     """
+    small = next((group for group in spec.groups() if min(group.rows, group.cols, group.n_copies) < 0), None)
+    if small is not None:
+        size = f"{small.n_copies} times {small.rows} × {small.cols}"
+        raise ConfigError(where, f"weight group '{small.name}' would be {size}", hint="a size that it is made of is too small for another")
     names = {group.name for group in spec.groups()}
     dangling = [group for group in spec.groups() if group.tied_to and group.tied_to not in names]
     if dangling:

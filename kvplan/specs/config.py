@@ -62,13 +62,13 @@ class Config:
         return self.integer(key, least=least) if self.has(key) else default
 
     def number(self, *keys: str, default: float | None = None) -> float:
-        """The number at the first of ``keys`` that is there."""
+        """The number at the first of ``keys`` that is there; all that configs hold are factors, which are never negative."""
 
         def read(value: object) -> float | None:
-            ok = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_VALUE
+            ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_VALUE
             return float(value) if ok else None  # type: ignore[arg-type]  # narrowed by ok
 
-        return self._read(keys, default, read, "a number")
+        return self._read(keys, default, read, "a number of at least 0")
 
     def flag(self, key: str, *, default: bool | None = None) -> bool:
         """The truth value at ``key``."""
@@ -82,7 +82,7 @@ class Config:
         """The list of whole numbers at ``key``."""
 
         def read(value: object) -> tuple[int, ...] | None:
-            ok = isinstance(value, list) and all(isinstance(v, int) and least <= v <= MAX_VALUE for v in value)
+            ok = isinstance(value, list) and all(isinstance(v, int) and not isinstance(v, bool) and least <= v <= MAX_VALUE for v in value)
             return tuple(value) if ok else None  # type: ignore[arg-type]  # narrowed by ok
 
         return self._read((key,), None if default is None else tuple(default), read, f"a list of whole numbers of at least {least}")

@@ -40,6 +40,6 @@ def read_kinds(cfg: Config, known: Sequence[str], default: Sequence[str]) -> tup
     key = next((key for key in ("layer_types", "layers_block_type") if cfg.has(key)), "layer_types")
     kinds = [OLD_NAMES.get(kind, kind) for kind in cfg.texts(key, default=default)]
     strange = next((kind for kind in kinds if kind not in known), None)
-    if strange:
+    if strange is not None:
         raise cfg.error(key, f"unknown kind of layer '{strange}'", hint=f"known: {', '.join(known)}")
     return tuple(cfg.per_layer(key, cfg.n_layers(), kinds))

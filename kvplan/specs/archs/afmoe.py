@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.attention import Heads, read_heads
 from kvplan.specs.blocks import Groups, linear, periodic, vector
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.forms import NORMED_ROTATION, moe_moments
@@ -87,7 +87,7 @@ def build(cfg: Config) -> ModelSpec:
 
 
 def _kinds(cfg: Config, model_type: str) -> tuple[str, ...]:
-    every = {"afmoe": cfg.integer("global_attn_every_n_layers", default=4), "beam": 6, "kolibri1": 5}[model_type]
+    every = {"afmoe": cfg.integer("global_attn_every_n_layers", default=4, most=MAX_LAYERS), "beam": 6, "kolibri1": 5}[model_type]
     kinds = periodic(cfg.n_layers(), (*("sliding_attention",) * (every - 1), "full_attention"))
     return (*kinds[:-1], "full_attention") if model_type == "beam" else kinds
 

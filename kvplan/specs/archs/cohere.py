@@ -6,7 +6,7 @@ Source: transformers 5.24 models/cohere, models/cohere2, models/cohere_compass.
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import read_heads
 from kvplan.specs.blocks import periodic
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, decoder
 from kvplan.specs.forms import FLOAT32_COPY_ROTATION
 
@@ -39,5 +39,5 @@ def build(cfg: Config) -> ModelSpec:
 
 def _pattern(cfg: Config) -> tuple[str, ...]:
     """Every ``sliding_window_pattern``-th layer sees everything, the others a window."""
-    period = cfg.integer("sliding_window_pattern", default=4)
+    period = cfg.integer("sliding_window_pattern", default=4, most=MAX_LAYERS)
     return periodic(cfg.n_layers(), ("sliding_attention",) * (period - 1) + ("full_attention",))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.blocks import periodic
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
@@ -51,4 +51,4 @@ def build(cfg: Config) -> ModelSpec:
 
 def _kinds(cfg: Config, key: str, n_layers: int) -> tuple[str, ...]:
     """Full attention in every layer that the number at ``key`` divides, counted from 1."""
-    return periodic(n_layers, (*("sliding_attention",) * (cfg.integer(key) - 1), "full_attention"))
+    return periodic(n_layers, (*("sliding_attention",) * (cfg.integer(key, most=MAX_LAYERS) - 1), "full_attention"))

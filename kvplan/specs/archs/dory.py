@@ -9,7 +9,7 @@ Wang et al. 2025, arXiv:2506.21734 §3 (HRM).
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import Heads, attention, full, layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import Groups, gated_mlp, linear, periodic, vector
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.forms import NORMED_ROTATION
 
@@ -74,7 +74,7 @@ def _dory(cfg: Config, heads: Heads) -> list[Layer]:
     window = cfg.integer("sliding_window")
     layers = [Layer((mixer(kind, heads, cfg, window=window),), (DenseFfn(width),), weights) for kind in kinds]
     repeated = [layer._replace(weights=()) for layer in layers[first : first + n_recurrent]]
-    n_more = cfg.integer("n_recurrent_loops") - 1 if mode == "per_loop" else 0
+    n_more = cfg.integer("n_recurrent_loops", most=MAX_LAYERS // max(1, n_recurrent)) - 1 if mode == "per_loop" else 0
     return [*layers[: first + n_recurrent], *repeated * n_more, *layers[first + n_recurrent :]]
 
 
@@ -83,8 +83,9 @@ def _hrm(cfg: Config, heads: Heads) -> list[Layer]:
 
     A saved config counts every run of every layer in ``num_hidden_layers`` and names ``num_layers_per_stack``.
     """
-    n_stack = cfg.integer("num_layers_per_stack", "num_hidden_layers")
+    n_stack = cfg.integer("num_layers_per_stack", "num_hidden_layers", most=MAX_LAYERS)
     layer = Layer((full(heads),), (DenseFfn(cfg.integer("intermediate_size")),), _block(cfg, heads, gate_bias=True))
     first, again = [layer] * n_stack, [layer._replace(weights=())] * n_stack
-    n_low, n_high = cfg.integer("L_cycles"), cfg.integer("H_cycles")
+    n_low = cfg.integer("L_cycles", most=MAX_LAYERS // n_stack)
+    n_high = cfg.integer("H_cycles", most=max(1, MAX_LAYERS // (n_stack * (n_low + 1))))
     return [*first, *again * (n_low - 1), *first, *again * ((n_low + 1) * (n_high - 1))]

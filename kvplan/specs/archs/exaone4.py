@@ -4,7 +4,7 @@ Source: transformers 5.24 models/exaone4; EXAONE 4.0 report, arXiv:2507.11407 §
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.forms import POST_NORMED
 
@@ -33,7 +33,7 @@ def build(cfg: Config) -> ModelSpec:
 def _pattern(cfg: Config) -> tuple[str, ...]:
     """Kinds of layers: every n-th sees all tokens, or letters as in ``LLLG`` with a last layer that sees all."""
     if not isinstance(cfg.data["sliding_window_pattern"], str):
-        period = cfg.integer("sliding_window_pattern")
+        period = cfg.integer("sliding_window_pattern", most=MAX_LAYERS)
         return (*(period - 1) * ("sliding_attention",), "full_attention")
     letters, n_layers = cfg.text("sliding_window_pattern"), cfg.n_layers()
     if not letters or set(letters) - set(_LETTERS):

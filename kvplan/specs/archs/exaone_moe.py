@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.attention import full, mixer, read_heads
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
 from kvplan.specs.experts import MoeStyle
 from kvplan.specs.forms import NORMED_ROTATION, moe_moments
@@ -78,7 +78,7 @@ def _ffns(cfg: Config, model_type: str) -> tuple[Ffn, ...]:
 def _style(cfg: Config, model_type: str) -> Style:
     if model_type == "exaone_moe":
         window = cfg.optional_integer("sliding_window")
-        pattern = cfg.integer("sliding_window_pattern") if window and not cfg.has("layer_types") else 1
+        pattern = cfg.integer("sliding_window_pattern", most=MAX_LAYERS) if window and not cfg.has("layer_types") else 1
         return Style(qk_norm="head", window=window, kinds=(*("sliding_attention",) * (pattern - 1), "full_attention"))
     bias = cfg.flag("attention_bias", default=False)
     window = cfg.optional_integer("sliding_window") if model_type == "mellum" else None

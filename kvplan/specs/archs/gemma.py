@@ -5,7 +5,7 @@ arXiv:2408.00118 §2, arXiv:2503.19786 §2.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.forms import NORMED_ROTATION, ROTATION
 from kvplan.specs.gemma import NORMS, window
@@ -43,7 +43,7 @@ def build(cfg: Config) -> ModelSpec:
     )
     if model_type == "gemma":
         return decoder(cfg, style, form)
-    n_sliding = cfg.integer("sliding_window_pattern") - 1 if model_type == "gemma3_text" else 1
+    n_sliding = cfg.integer("sliding_window_pattern", most=MAX_LAYERS) - 1 if model_type == "gemma3_text" else 1
     bidirectional = model_type == "gemma3_text" and cfg.flag("use_bidirectional_attention", default=False)
     style = style._replace(
         layer_norms=("input_layernorm", "pre_feedforward_layernorm") if model_type == "vaultgemma" else NORMS,

@@ -48,7 +48,7 @@ def _layers(cfg: Config, hidden: int, n_layers: int) -> Iterator[Layer]:
 
 
 def _widths(cfg: Config, n_layers: int) -> tuple[int, ...]:
-    if isinstance(cfg.data["intermediate_size"], list):
+    if isinstance(cfg.data.get("intermediate_size"), list):
         return tuple(cfg.per_layer("intermediate_size", n_layers, cfg.integers("intermediate_size", least=1)))
     return (cfg.integer("intermediate_size"),) * n_layers
 

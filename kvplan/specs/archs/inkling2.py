@@ -11,7 +11,7 @@ from kvplan.core.mixers import FullAttention, ShortConv, SlidingAttention
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.attention import Heads
 from kvplan.specs.blocks import Groups, embedding, linear, lm_head, norm, runs, vector
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import completed, max_ctx
 from kvplan.specs.experts import MoeStyle, moe
 from kvplan.specs.forms import NORMED_ROTATION, moe_moments
@@ -164,7 +164,7 @@ def _looped(cfg: Config, layers: list[Layer]) -> tuple[list[Layer], Groups]:
         raise cfg.error("loop_layer_index_end", f"expected more than loop_layer_index_start = {start}, found {end}")
     gates = tuple(group for part in ("q", "k", "v", "mlp") for group in _message_gate(f"{part}_message_gate", hidden, rank))
     core = [layer._replace(weights=(*layer.weights, *gates)) for layer in layers[start:end]]
-    again = [layer._replace(weights=()) for layer in core] * (cfg.integer("loop_num_passes") - 1)
+    again = [layer._replace(weights=()) for layer in core] * (cfg.integer("loop_num_passes", most=MAX_LAYERS // len(core)) - 1)
     query = WeightGroup("message_input.query", "other", (end - start) * 4, hidden, dtype="float32")
     return [*layers[:start], *core, *again, *layers[end:]], (query,)
 

@@ -7,7 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.attention import layer_kinds, mixer
 from kvplan.specs.blocks import Groups, linear, norm, periodic
 from kvplan.specs.classic import Shape, block, classic, equal_heads
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style
 
 MODEL_TYPES = ("modernbert-decoder",)
@@ -59,5 +59,5 @@ def _head(cfg: Config, hidden: int, *, norm_bias: bool) -> Groups:
 
 def _kinds(cfg: Config, n_layers: int) -> tuple[str, ...]:
     """Every ``global_attn_every_n_layers``-th layer, from the first on, sees everything."""
-    period = cfg.integer("global_attn_every_n_layers", default=3)
+    period = cfg.integer("global_attn_every_n_layers", default=3, most=MAX_LAYERS)
     return layer_kinds(cfg, n_layers, periodic(n_layers, ("full_attention",) + ("sliding_attention",) * (period - 1)))

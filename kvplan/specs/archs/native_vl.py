@@ -42,7 +42,7 @@ def _aria(cfg: Config) -> ModelSpec:
     vision = any_tower(cfg, default="idefics3_vision")
     width = vision.width
     counts = list(cfg.sub("projector_patch_to_query_dict").data.values()) or [128, 256]
-    if not all(isinstance(count, int) for count in counts):
+    if not all(type(count) is int and count > 0 for count in counts):
         raise cfg.error("projector_patch_to_query_dict", "expected whole numbers of queries")
     names = ("q_proj", "k_proj", "v_proj")
     projector = (
@@ -118,7 +118,7 @@ def _nested_ernie(cfg: Config) -> Config:
     Raises ConfigError where text and images differ in what Transformers has once for both.
     """
     inner, n_layers, sizes = inner_or_flat(cfg), cfg.n_layers(), cfg.sub("vision_config")
-    first, last = _same_for_both(cfg, "moe_layer_start_index"), min(cfg.integers("moe_layer_end_index", default=(n_layers - 1,)))
+    first, last = _same_for_both(cfg, "moe_layer_start_index"), min(cfg.integers("moe_layer_end_index", default=(n_layers - 1,)) or (-1,))
     if last < n_layers - 1 or cfg.integer("moe_layer_interval", default=1) != 1:
         raise cfg.error("moe_layer_end_index", f"expected mixtures up to the last of {n_layers} layers, in each")
     kinds = ["dense" if i < first else "sparse" for i in range(n_layers)]

@@ -21,7 +21,10 @@ def build(cfg: Config) -> ModelSpec:
     text = language_model(cfg, default_type="nemotron_h", tied=inner.flag("tie_word_embeddings", default=False))
     whole = cfg if cfg.has("vision_config") else amended(cfg, vision_config={"video_temporal_patch_size": 2})
     width, hidden = cfg.integer("vision_hidden_size", default=1280), text.hidden_size
-    merged = width * int(1 / cfg.number("downsample_ratio", default=0.5)) ** 2
+    ratio = cfg.number("downsample_ratio", default=0.5)
+    if not 2**-10 < ratio <= 1:
+        raise cfg.error("downsample_ratio", f"expected a fraction of 1, found {ratio}")
+    merged = width * int(1 / ratio) ** 2
     predicts = inner.integer("num_nextn_predict_layers", default=0, least=0) > 0
     groups: tuple[Groups, ...] = (
         part("vision_model", tower(whole, kind="radio").groups, "vision"),

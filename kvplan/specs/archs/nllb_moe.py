@@ -35,7 +35,7 @@ def _ffns(cfg: Config, shape: Shape, name: str) -> tuple[DenseFfn | MoeFfn, ...]
     """The feed-forward of each layer on one side."""
     step = cfg.integer(f"{name}_sparse_step", default=4, least=0)
     dense = DenseFfn(shape.intermediate, gated=False)
-    sparse = MoeFfn(cfg.integer("num_experts", default=128), _ACTIVE, shape.intermediate, gated=False)
+    sparse = MoeFfn(cfg.integer("num_experts", default=128, least=_ACTIVE), _ACTIVE, shape.intermediate, gated=False)
     return tuple(sparse if step and (i + 1) % step == 0 else dense for i in range(shape.n_layers))
 
 

@@ -6,7 +6,7 @@ Source: configuration_openelm.py and modeling_openelm.py of apple/OpenELM-3B; Me
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import Heads, full
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, plain_mlp
-from kvplan.specs.config import Config, shown
+from kvplan.specs.config import MAX_VALUE, Config, shown
 from kvplan.specs.decoder import Style, assemble
 from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
 from kvplan.specs.nested import amended
@@ -75,7 +75,7 @@ def _factors(cfg: Config, key: str, n_layers: int, *, default: float) -> list[fl
     value = cfg.data.get(key)
     if value is None or not isinstance(value, list):
         return [cfg.number(key, default=default)] * n_layers
-    found = [float(v) for v in value if isinstance(v, int | float) and not isinstance(v, bool) and v > 0]
+    found = [float(v) for v in value if isinstance(v, int | float) and not isinstance(v, bool) and 0 < v < MAX_VALUE]
     if len(found) != len(value) or len(found) not in (2, n_layers):
         raise cfg.error(key, f"expected a number, two, or one for each of {n_layers} layers, found {shown(value)}")
     if len(found) == n_layers:

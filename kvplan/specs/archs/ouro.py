@@ -5,7 +5,7 @@ Source: modeling_ouro.py of ByteDance/Ouro-1.4B; Zhu et al. 2025, arXiv:2510.257
 
 from kvplan.core.model import ActivationForm, LayerRun, ModelSpec
 from kvplan.specs.blocks import linear
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("ouro",)
@@ -18,5 +18,5 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, {"total_ut_steps": 4})
     spec = decoder(cfg, Style(layer_norms=_NORMS), ActivationForm(rotary_dim=rotary_width(cfg)))
     again = tuple(LayerRun(run.n_layers, run.layer._replace(weights=())) for run in spec.runs)
-    runs = (*spec.runs, *again * (cfg.integer("total_ut_steps") - 1))
+    runs = (*spec.runs, *again * (cfg.integer("total_ut_steps", most=MAX_LAYERS // spec.n_layers) - 1))
     return spec._replace(runs=runs, weights=(*spec.weights, *linear("early_exit_gate", 1, spec.hidden_size, role="other", bias=True)))

@@ -134,7 +134,7 @@ def _table(cfg: Config, width: int, turn: int) -> Groups:
     n_heads = (cfg.integer("ngram_size") - 1) * cfg.integer("heads_per_ngram", default=8)
     if width % n_heads:
         raise cfg.error("ple_embed_dim", f"expected a multiple of {n_heads} n-gram heads, found {width}")
-    rows = sum(_primes(cfg.integer("ngram_vocab_size_base", default=20_000_000), n_heads * (turn + 1))[n_heads * turn :])
+    rows = sum(_primes(cfg.integer("ngram_vocab_size_base", default=20_000_000, most=2**32), n_heads * (turn + 1))[n_heads * turn :])
     multiple = cfg.integer("make_ngram_vocab_size_divisible_by", default=128)
     return as_role(
         linear("ple.ple_embedding.ngram_embedding", -(-rows // multiple) * multiple, width // n_heads, role="embedding"), "embedding"

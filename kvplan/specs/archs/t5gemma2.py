@@ -8,7 +8,7 @@ from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import Groups, copies, embedding, lm_head, norm, periodic, vector
 from kvplan.specs.classic import Shape, assembled
-from kvplan.specs.config import Config
+from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, block_weights
 from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.multimodal import any_tower
@@ -89,7 +89,7 @@ def _decoder_layers(cfg: Config, shape: Shape, source: Shape) -> list[Layer]:
     """Every ``sliding_window_pattern``-th layer sees everything, the others a window of the decoder's own tokens."""
     heads = shape.heads
     reads = CrossAttention(heads.n_heads, heads.n_kv_heads, heads.head_dim, source.max_ctx or 0)
-    pattern = ("sliding_attention",) * (cfg.integer("sliding_window_pattern") - 1) + ("full_attention",)
+    pattern = ("sliding_attention",) * (cfg.integer("sliding_window_pattern", most=MAX_LAYERS) - 1) + ("full_attention",)
     window, weights = cfg.optional_integer("sliding_window"), _block(cfg, shape)
     kinds = layer_kinds(cfg, shape.n_layers, periodic(shape.n_layers, pattern))
     return [Layer((mixer(kind, heads, cfg, window=window), reads), (DenseFfn(shape.intermediate),), weights) for kind in kinds]
