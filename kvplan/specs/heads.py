@@ -17,8 +17,10 @@ def headed(spec: ModelSpec, cfg: Config) -> ModelSpec:
     """``spec``, built as its family's causal language model, with the head that its own class has instead.
 
     A model without an output projection is left as it is. A head that only the repository's code defines is counted
-    as published there, with a warning.
+    as published there, with a warning; what an unknown class has is not known, and the warning says so.
     """
+    if "For" in spec.architecture and not spec.architecture.endswith(_KNOWN_ENDS) and spec.architecture not in _FOREIGN:
+        return spec._replace(exact=False, caveats=(*spec.caveats, _unknown(spec)))
     made = _maker(spec.architecture)
     if made is None or not any(group.role == "lm_head" for group in spec.weights):
         return spec
@@ -75,6 +77,17 @@ _FOREIGN: dict[str, Callable[[int, Config], Groups]] = {
     "Qwen2ForRewardModel": _scored(1),
     "Qwen2ForProcessRewardModel": _scored(2),
 }
+_KNOWN_ENDS = (*_GENERIC, "ToText", "Text2Text")
+"""Ends of names that hold ``For``, of the classes that Transformers has beside the causal and the conditional ones."""
+
+
+def _unknown(spec: ModelSpec) -> Caveat:
+    return Caveat(
+        "KV005",
+        "warning",
+        f"{spec.architecture} is no class of Transformers: counted as the causal language model of '{spec.model_type}'",
+        "a head of its own, a missing output projection or other layers would change the numbers",
+    )
 
 
 def _foreign(architecture: str) -> Caveat:

@@ -49,3 +49,11 @@ def test_a_misspelt_type_gets_near_matches() -> None:
     with pytest.raises(ConfigError) as refusal:
         build(LIKE | {"model_type": "mistrall", "num_experts": 2}, where="config.json")
     assert "mistral" in refusal.value.hint
+
+
+@pytest.mark.parametrize("name", ["LlamaForCausalLMEagle3", "LlamaForCausalLMWithValueHead", "LlamaForTextEncoding", "LlamaForRewardModel"])
+def test_a_class_that_nobody_knows_is_counted_as_the_family_s_with_a_warning(name: str) -> None:
+    known = build(LIKE | {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}, where="config.json")
+    spec = build(LIKE | {"model_type": "llama", "architectures": [name]}, where="config.json")
+    assert (spec.n_params, spec.exact, [caveat.rule for caveat in spec.caveats]) == (known.n_params, False, ["KV005"])
+    assert name in spec.caveats[0].message
