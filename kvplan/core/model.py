@@ -98,6 +98,25 @@ class LayerRun(NamedTuple):
     layer: Layer
 
 
+class StateMoments(NamedTuple):
+    """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels."""
+
+    kind: str
+    scan: str
+    step: str
+    chunk_tokens: int = 1
+
+
+STATES = (
+    StateMoments("mamba1", "3H + 5D + 3fD + 3fZ", "2H + 5fZ"),
+    StateMoments("mamba2", "2H + 768fT + 4fF + 5fD + 3C + 2D", "2H + 4fZ", chunk_tokens=256),
+    StateMoments("gated_delta", "3H + 6fD + 5fF + 256fT", "3H + 3fZ", chunk_tokens=64),
+    StateMoments("rg_lru", "3H + 14D", "3H + 14D"),
+)
+"""The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
+modeling_recurrent_gemma.py."""
+
+
 class ActivationForm(NamedTuple):
     """What a forward pass of this family holds at once beside weights and cache, in the modeling code of Transformers.
 
@@ -106,14 +125,14 @@ class ActivationForm(NamedTuple):
     i int64, b bool (``2fH``). The widths, multiplied when they stand together:
     H hidden · I dense feed-forward · Q n_heads · head_dim · K and V n_kv_heads · their head dims (of a latent: its two
     parts) · O n_heads · v_head_dim · N n_heads · G n_kv_heads · L the tokens attended to · P nope_head_dim · U q_lora_rank ·
-    A experts visited · E experts · M width of one · S width of the shared ones · R rotary width · D inner channels of a
-    state, C those convolved, Z its elements.
+    A experts visited · E experts · M width of one · S width of the shared ones · R rotary width · J indexer heads · of a state D
+    inner channels, C those convolved, T heads, F heads · key or state width, Z elements.
 
     ``norm``, ``mlp`` and ``moe`` are moments after the layer's cache was written, ``attention`` moments before
     (``full_attention`` where layers that see all tokens differ: no rotation); empty ``mlp`` or ``moe`` stands for the usual
     three or two projections. ``core`` is alive around the attention kernel beside the kernel's own tensors, ``context`` what
     it needs for each token attended to. ``scores`` and ``eager_context`` are eager attention's own, ``kept_scores`` outlive it;
-    ``states`` are moments of mixers that keep a state, by kind. ``logits`` counts the copies of the output row, ``resident``
+    ``states`` are moments of mixers that keep a state. ``logits`` counts the copies of the output row, ``resident``
     what the whole pass keeps per token beside ids, positions, ``rope_tables`` pairs of cos and sin of ``rotary_dim``
     (``rope_float32`` where they keep that type), ``learned_positions`` and ``idle_masks``, made and used by no layer.
 
@@ -133,7 +152,7 @@ class ActivationForm(NamedTuple):
     kept_scores: str = "NL"
     mlp: tuple[str, ...] = ()
     moe: tuple[str, ...] = ()
-    states: tuple[tuple[str, str], ...] = ()
+    states: tuple[StateMoments, ...] = STATES
     logits: int = 1
     resident: str = ""
     rotary_dim: int | None = None
@@ -145,14 +164,6 @@ class ActivationForm(NamedTuple):
     kv_heads: Literal["repeated", "shared", "broadcast"] = "repeated"
     gathers_experts: bool = True
     checked: bool = False
-    mlp_hidden: int = 4
-    mlp_intermediate: int = 3
-    qk_norm: bool = False
-    fused_qkv: bool = False
-    parallel_block: bool = False
-    rms_norm: bool = True
-    router_float32: bool = False
-    sinks: bool = False
 
 
 class Caveat(NamedTuple):

@@ -13,6 +13,7 @@ class Line(NamedTuple):
 
     ``new`` and ``old`` are bytes per entry for each rule: of layers that already hold this pass's tokens, and of those
     that don't yet. ``row`` is bytes per sequence. ``kind`` is the kind of layer, None outside them.
+    Queries are rounded up to a multiple of ``chunk``.
     """
 
     moment: Moment
@@ -21,6 +22,7 @@ class Line(NamedTuple):
     old: tuple[int, ...]
     row: int = 0
     kind: int | None = None
+    chunk: int = 1
 
 
 class Point(NamedTuple):
@@ -41,8 +43,10 @@ def peak(lines: Iterable[Line], point: Point, *, ragged: bool | None = None) -> 
     most = 0
     batch, queries, now, before, attended = point
     tokens = batch * queries
-    for (token, pair, per_attended, padded, uneven, square, _what), rule, new, old, row, _kind in lines:
-        size = token * tokens + batch * (row + sum(map(mul, new, now)) + sum(map(mul, old, before)))
+    for (token, pair, per_attended, padded, uneven, square, _what), rule, new, old, row, _kind, chunk in lines:
+        size = token * (tokens if chunk == 1 else batch * ceil_to(queries, chunk)) + batch * (
+            row + sum(map(mul, new, now)) + sum(map(mul, old, before))
+        )
         if pair or per_attended or padded or square:
             seen = attended[rule]
             size += seen * (pair * tokens + per_attended * batch + square * queries)

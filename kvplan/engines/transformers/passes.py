@@ -5,6 +5,7 @@ Source: transformers 5.24 generation/utils.py (_prefill, _sample), cache_utils.p
 
 from typing import NamedTuple
 
+from kvplan.core.model import StateMoments
 from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
 from kvplan.engines.transformers.lines import Line, largest
 from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
@@ -35,9 +36,11 @@ def prefill(plan: Plan, device: Device, masked: tuple[bool, ...]) -> tuple[Line,
         run = _context(plan, device, decoding=False, masked=masked[kind.rule])
         after = largest([*_inside(plan, kind, run), *_after(plan, kind)])
         most = max(moment.token for moment in after)
-        before = largest([Moment(_rate(plan, kind, text).token, what=text) for text in _before(plan, kind)])
-        lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before if moment.token > most]
-        lines += [Line(moment, kind.rule, plus(kind.last, kind.own), nothing, kind=i) for moment in after]
+        before = [moment for moment in largest(_before(plan, kind)) if moment.token > most or moment.pair]
+        behind = plus(kind.last, kind.own)
+        lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before]
+        lines += [Line(moment, kind.rule, behind, nothing, kind=i) for moment in after]
+        lines += [Line(moment, kind.rule, behind, nothing, kind=i, chunk=chunk) for moment, chunk in _scans(plan, kind)]
     return (*lines, head(plan, whole=plan.settings.forward == "plain"))
 
 
@@ -51,7 +54,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
     for i, kind in enumerate(plan.kinds):
         masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or full[kind.rule])
         run = _context(plan, device, decoding=True, masked=masked)
-        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_gathered(plan, kind)])
+        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_steps(plan, kind), *_gathered(plan, kind)])
         before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT} as its cache grows")
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
             behind = plus(place, kind.own)
@@ -98,13 +101,14 @@ def _rate(plan: Plan, kind: Kind, text: str) -> Rate:
     return rate(text, kind.widths, plan.elem_bytes)
 
 
-def _before(plan: Plan, kind: Kind) -> tuple[str, ...]:
+def _before(plan: Plan, kind: Kind) -> list[Moment]:
     """Moments before the cache is written: projections and rotation, and the copies that quantize keys and values."""
     if not kind.widths["N"]:
-        return ()
+        return []
     quantizes = (f"3H + Q + {RAW} + 2fV + bK",) if plan.settings.cache == "quantized" else ()
     special = plan.form.full_attention if kind.layer.mixers[0].kind == "full" else None
-    return (*(plan.form.attention if special is None else special), *quantizes)
+    texts = (*(plan.form.attention if special is None else special), *quantizes)
+    return [Moment(*_rate(plan, kind, text), what=text) for text in texts]
 
 
 def _inside(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
@@ -127,15 +131,28 @@ def _inside(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
 
 
 def _after(plan: Plan, kind: Kind) -> list[Moment]:
-    """Moments after attention: the norm, the feed-forwards, and what mixers with a state need."""
+    """Moments after attention: the norm and the feed-forwards."""
     form = plan.form
     kept = _rate(plan, kind, form.kept_scores).pair if plan.settings.attn == "eager" and kind.widths["N"] else 0
     texts = [form.norm]
     for ffn in kind.layer.ffns:
         texts += (form.mlp or MLP[ffn.gated]) if ffn.kind == "dense" else (form.moe or MOE[ffn.gated])
-    states = dict(form.states)
-    texts += [states[mixer.kind] for mixer in kind.layer.mixers if mixer.kind in states]
     return [Moment(found.token, found.pair + kept, what=text) for text, found in ((text, _rate(plan, kind, text)) for text in texts)]
+
+
+def _states(plan: Plan, kind: Kind) -> list[StateMoments]:
+    kinds = {mixer.kind for mixer in kind.layer.mixers}
+    return [state for state in plan.form.states if state.kind in kinds]
+
+
+def _scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int]]:
+    """Moments of mixers with a state while they read the prompt, and their chunks."""
+    return [(Moment(_rate(plan, kind, state.scan).token, what=state.scan), state.chunk_tokens) for state in _states(plan, kind)]
+
+
+def _steps(plan: Plan, kind: Kind) -> list[Moment]:
+    """Moments of mixers with a state while they make one step."""
+    return [Moment(_rate(plan, kind, state.step).token, what=state.step) for state in _states(plan, kind)]
 
 
 def _gathered(plan: Plan, kind: Kind) -> list[Moment]:

@@ -9,7 +9,7 @@ from kvplan.core.model import Layer
 
 _OTHER_BYTES = {"f": 4, "i": 8, "b": 1}
 PAIR = "L"
-LETTERS = "HIQKVONGPUAEMSDCZWR" + PAIR
+LETTERS = "HIQKVONGPUJAEMSDCTFZWR" + PAIR
 
 
 class Rate(NamedTuple):
@@ -38,7 +38,7 @@ def _term(text: str) -> Term:
     rest = text[len(digits) :]
     elem = rest[:1] if rest[:1] in _OTHER_BYTES else ""
     letters = rest[len(elem) :]
-    if letters.strip(LETTERS) or not (elem or letters):
+    if letters.strip(LETTERS) or not text:
         raise ValueError(f"'{text}': expected a count, a type (f, i, b) and widths such as 2fNL")
     return Term(int(digits or 1), elem, letters)
 
@@ -80,7 +80,7 @@ def _attention(mixer: Mixer) -> dict[str, int]:
         case "mla":
             heads = _heads(mixer.n_heads, mixer.n_heads, mixer.nope_head_dim + mixer.rope_head_dim, mixer.v_head_dim)
             latent = {"K": mixer.kv_lora_rank, "V": mixer.rope_head_dim, "P": mixer.nope_head_dim, "U": mixer.q_lora_rank or 0}
-            return heads | latent
+            return heads | latent | {"J": mixer.indexer.n_heads if mixer.indexer else 0}
         case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
             return {}
 
@@ -90,9 +90,17 @@ def _state(mixer: Mixer) -> dict[str, int]:
         case "mamba1":
             return {"D": mixer.inner_dim, "C": mixer.inner_dim, "Z": mixer.state_elems}
         case "mamba2":
-            return {"D": mixer.inner_dim, "C": mixer.conv_dim, "Z": mixer.state_elems}
+            return {
+                "D": mixer.inner_dim,
+                "C": mixer.conv_dim,
+                "T": mixer.n_heads,
+                "F": mixer.n_heads * mixer.state_dim,
+                "Z": mixer.state_elems,
+            }
         case "gated_delta":
-            return {"D": mixer.n_v_heads * mixer.v_head_dim, "C": mixer.conv_dim, "Z": mixer.state_elems}
+            heads = mixer.n_v_heads
+            widths = {"D": heads * mixer.v_head_dim, "C": mixer.conv_dim, "Z": mixer.state_elems}
+            return widths | {"T": heads, "F": heads * mixer.k_head_dim}
         case "linear":
             return {"D": mixer.n_heads * mixer.v_head_dim, "Z": mixer.state_elems}
         case "short_conv":

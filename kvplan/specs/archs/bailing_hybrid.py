@@ -11,7 +11,7 @@ from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import dense_or_moe
-from kvplan.specs.forms import moe_moments
+from kvplan.specs.forms import KEY_DECAY, moe_moments
 from kvplan.specs.hybrid import read_kinds
 from kvplan.specs.kda import KdaStyle, kda_weights, square_net
 from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla, routed
@@ -65,7 +65,7 @@ def build(cfg: Config) -> ModelSpec:
     ffns = by_kind(cfg, dense, moe, ["dense" if i < first else "sparse" for i in range(n_layers)])
     mixers = [mla if kind == FULL else net for kind in kinds]
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
-    form = ActivationForm(rotary_dim=mla.rope_head_dim or None, moe=moe_moments(float32=True))
+    form = ActivationForm(rotary_dim=mla.rope_head_dim or None, moe=moe_moments(float32=True), states=KEY_DECAY)
     mtp = next_token(cfg.integer("hidden_size"), _layer(cfg, mla, moe), n_next_token(cfg))
     return assemble(cfg, layers, Style(), form)._replace(mtp=mtp)
 

@@ -8,6 +8,7 @@ from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.forms import chunked_scan
 from kvplan.specs.state_space import expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("bamba",)
@@ -41,4 +42,5 @@ def build(cfg: Config) -> ModelSpec:
     if where and max(where) >= n_layers:
         raise cfg.error("attn_layer_indices", f"expected layers below num_hidden_layers = {n_layers}, found {max(where)}")
     layers = [attends if i in where else recurs for i in range(n_layers)]
-    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5)))
+    states = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
+    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5), states=states))

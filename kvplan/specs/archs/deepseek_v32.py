@@ -51,6 +51,9 @@ AXK2 = V32 | {
 }
 ALIASES = {"num_local_experts": "n_routed_experts", "num_experts": "n_routed_experts"}
 
+_INDEXING = ("3H + K + V + 2Q + 3fJL",)
+"""The indexer's scores, float32 for each of its heads and each pair of tokens."""
+
 
 def build(cfg: Config) -> ModelSpec:
     """Each layer that picks tokens keeps one indexer key per token beside the latent."""
@@ -69,7 +72,7 @@ def build(cfg: Config) -> ModelSpec:
     mixers = [mla if full else mla._replace(indexer=None) for full in own]
     layers = family.layers(cfg, mixers, ffns)
     mtp = next_token(cfg.integer("hidden_size"), family.layers(cfg, [mla], [moe])[0], n_next_token(cfg))
-    return latent_decoder(cfg, layers, latent_form(cfg), mtp)
+    return latent_decoder(cfg, layers, latent_form(cfg)._replace(attention=_INDEXING), mtp)
 
 
 def _plain(cfg: Config, mixers: Sequence[Mla], ffns: Sequence[Ffn]) -> list[Layer]:

@@ -8,6 +8,7 @@ from kvplan.specs.attention import attention, full, read_heads
 from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.forms import chunked_scan
 from kvplan.specs.state_space import Biases, expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("falcon_h1",)
@@ -41,4 +42,5 @@ def build(cfg: Config) -> ModelSpec:
         *gated_mlp(hidden, intermediate, name="feed_forward", bias=cfg.flag("mlp_bias", default=False)),
     )
     layer = Layer((full(heads), ssm), (DenseFfn(intermediate),), weights)
-    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim)))
+    states = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
+    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), states=states))

@@ -38,7 +38,16 @@ def build(cfg: Config) -> ModelSpec:
         cfg = Config({k: v for k, v in cfg.data.items() if k not in _UNIFIED_LACKS}, where=cfg.where, path=cfg.path)
     cfg = completed(cfg, _CLASS[model_type])
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
-    form = ActivationForm(rotary_dim=read_heads(cfg, hidden).head_dim, rope_tables=2, attention=NORMED_ROTATION)
+    own = cfg.integer("hidden_size_per_layer_input") if _has_own_embeddings(cfg) else 0
+    form = ActivationForm(
+        norm="4H + 2fH",
+        attention=NORMED_ROTATION,
+        logits=2 if cfg.has("final_logit_softcapping") else 1,
+        resident=str(n_layers * own) if own else "",
+        rotary_dim=read_heads(cfg, hidden).head_dim,
+        rope_tables=3,
+        checked=not cfg.flag("enable_moe_block", default=False),
+    )
     spec = assemble(cfg, list(_layers(cfg, hidden, n_layers)), Style(tied=True), form)
     if not _has_own_embeddings(cfg):
         return spec

@@ -28,7 +28,7 @@ def build(cfg: Config) -> ModelSpec:
     )
     form = ActivationForm(
         norm="5H",
-        core=FUSED_CORE,
+        core="4H + 2Q + K + V" if japanese else FUSED_CORE,
         scores="4NL" if japanese else "NL + 2fNL",
         kept_scores="2NL" if japanese else "NL",
         mlp=plain(cfg.text("hidden_act", default="gelu"), hidden="5H" if japanese else "4H"),

@@ -9,6 +9,7 @@ from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
+from kvplan.specs.forms import chunked_scan
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import experts_per_token
 from kvplan.specs.state_space import expanded, mamba2, read_biases, read_mamba2
@@ -41,7 +42,8 @@ def build(cfg: Config) -> ModelSpec:
     norms = (*norm("input_layernorm", hidden), *norm("post_attention_layernorm", hidden))
     layers = mixed_layers([ways[kind] for kind in kinds], [_feed(cfg, hidden)] * len(kinds), norms)
     rotated = cfg.text("position_embedding_type", default="none") == "rope"
-    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None))
+    states = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
+    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, states=states))
 
 
 def _feed(cfg: Config, hidden: int) -> FeedForward:

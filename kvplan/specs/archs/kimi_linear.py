@@ -12,7 +12,7 @@ from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import dense_or_moe, router
-from kvplan.specs.forms import moe_moments
+from kvplan.specs.forms import KEY_DECAY, moe_moments
 from kvplan.specs.hybrid import read_kinds
 from kvplan.specs.kda import KdaStyle, kda_weights, square_net
 from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla, routed
@@ -62,7 +62,7 @@ def build(cfg: Config) -> ModelSpec:
     ffns = by_kind(cfg, DenseFfn(cfg.integer("intermediate_size")), moe, default)
     mixers = [mla if kind == FULL else net for kind in _kinds(cfg)]
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
-    spec = assemble(cfg, layers, Style(), ActivationForm(moe=moe_moments(float32=True)))
+    spec = assemble(cfg, layers, Style(), ActivationForm(moe=moe_moments(float32=True), states=KEY_DECAY))
     return spec._replace(weights=(*spec.weights, *_residual_attention(cfg, "output_attn_res", hidden)))
 
 

@@ -11,7 +11,7 @@ from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, mixing_weights
 from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.mtp import n_next_token, next_token
 from kvplan.specs.sparse import by_kind, experts_per_token
 
@@ -70,7 +70,13 @@ def _laguna(cfg: Config) -> ModelSpec:
     ffns = by_kind(cfg, DenseFfn(cfg.integer("intermediate_size")), moe, ("dense", *("sparse",) * (n_layers - 1)))
     gate = "head" if cfg.data.get("gating", True) in (True, "per-head") else "element"
     style = Style(qkv_bias=bias, o_bias=bias, qk_norm="head", window=cfg.integer("sliding_window"))
-    form = ActivationForm(rotary_dim=cfg.integer("head_dim"), rope_tables=len(set(kinds)), attention=NORMED_ROTATION)
+    form = ActivationForm(
+        attention=NORMED_ROTATION,
+        moe=moe_moments(hidden="5H"),
+        rotary_dim=cfg.integer("head_dim"),
+        rope_tables=len(set(kinds)),
+        checked=True,
+    )
     layers = [_layer(cfg, style, MoeStyle(correction="parameter"), parts, gate=gate) for parts in zip(kinds, heads, ffns, strict=True)]
     return assemble(cfg, layers, style, form)
 

@@ -52,7 +52,9 @@ def build(cfg: Config) -> ModelSpec:
     after = ("post_operator_norm", "post_ffn_norm") if third and cfg.flag("use_sandwich_norm", default=True) else ()
     norms = tuple(group for name in ("operator_norm", "ffn_norm", *after) for group in norm(name, hidden))
     feeds = _moe_feeds(cfg, hidden) if model_type == "lfm2_moe" else [_dense(hidden, _width(cfg, adjusted=not third))] * len(kinds)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), rope_tables=2 if third else 1, attention=NORMED_ROTATION)
+    form = ActivationForm(
+        rotary_dim=rotary_dim(cfg, heads.head_dim), rope_tables=2 if third else 1, attention=NORMED_ROTATION, checked=not third
+    )
     return assemble(cfg, mixed_layers([ways[kind] for kind in kinds], feeds, norms), Style(tied=True), form)
 
 

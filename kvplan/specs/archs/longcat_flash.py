@@ -47,7 +47,7 @@ def build(cfg: Config) -> ModelSpec:
     (drafting,) = latent_layers(cfg, (read_mla(cfg),), (dense,), MoeStyle())
     mtp = next_token(cfg.integer("hidden_size"), drafting, n_next_token(cfg))
     n_idle = n_layers * sum(group.n_params for group in layer.weights if group.name.startswith(_IDLE))
-    spec = assemble(cfg, [layer] * n_layers, Style(), latent_form(cfg))
+    spec = assemble(cfg, [layer] * n_layers, Style(), latent_form(cfg)._replace(gathers_experts=False))
     return spec._replace(mtp=mtp, caveats=(_unused(n_idle),) if n_idle else ())
 
 

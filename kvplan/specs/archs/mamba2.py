@@ -8,6 +8,7 @@ from kvplan.core.model import ActivationForm, Layer, ModelSpec
 from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
+from kvplan.specs.forms import chunked_scan
 from kvplan.specs.state_space import Biases, expanded, mamba2, n_groups, state_dtype
 
 MODEL_TYPES = ("mamba2",)
@@ -33,4 +34,4 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("use_bias", default=False)
     biases = Biases(cfg.flag("use_conv_bias", default=True), bias, bias)
     layer = Layer((ssm,), (), (*norm("norm", hidden), *mamba2("mixer", hidden, ssm, biases)))
-    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm())
+    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(states=chunked_scan(cfg.integer("chunk_size", default=256))))

@@ -46,7 +46,7 @@ def build(cfg: Config) -> ModelSpec:
         made[kind, ffn] = Layer((mixer,), (ffn,), (*weights, *dense_or_moe(hidden, ffn, moe)))
     layers = [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)]
     width = rotary_dim(cfg, cfg.integer("head_dim"), default=_ROTARY)
-    form = ActivationForm(rotary_dim=width, rope_tables=2, eager_only=True, moe=moe_moments(float32=True))
+    form = ActivationForm(rotary_dim=width, rope_tables=2, eager_only=True, moe=moe_moments(float32=True), checked=True)
     mixer, weights = _attention(cfg, hidden, "sliding_attention")
     dense = DenseFfn(cfg.integer("intermediate_size"))
     drafting = Layer((mixer,), (dense,), (*weights, *dense_or_moe(hidden, dense, moe)))

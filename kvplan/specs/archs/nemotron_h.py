@@ -13,6 +13,7 @@ from kvplan.specs.blocks import Groups, copies, linear, norm, plain_mlp
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed
 from kvplan.specs.experts import MoeStyle, router
+from kvplan.specs.forms import chunked_scan
 from kvplan.specs.hybrid import OLD_NAMES
 from kvplan.specs.mtp import n_next_token
 from kvplan.specs.nested import amended
@@ -45,7 +46,8 @@ def build(cfg: Config) -> ModelSpec:
         cfg.per_layer("layers_block_type", cfg.n_layers(), kinds)
     made = {kind: _layer(cfg, kind) for kind in dict.fromkeys(kinds)}
     untied = amended(cfg, tie_word_embeddings=False)
-    spec = assemble(untied, [made[kind] for kind in kinds], Style(), ActivationForm())
+    form = ActivationForm(states=chunked_scan(cfg.integer("mamba_chunk_size", "chunk_size", default=128)))
+    spec = assemble(untied, [made[kind] for kind in kinds], Style(), form)
     return spec._replace(mtp=_next_token(cfg))
 
 

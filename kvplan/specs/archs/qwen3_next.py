@@ -5,13 +5,13 @@ Source: transformers 5.24 models/qwen3_next, models/qwen3_5, models/qwen3_5_moe;
 """
 
 from kvplan.core.mixers import GatedDeltaNet
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.core.model import STATES, ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
 from kvplan.specs.attention import Heads, attention, full, output_gated, read_heads
 from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.forms import FUSED_DELTA, NORMED_ROTATION, moe_moments
 from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.sparse import by_step, experts_per_token
 from kvplan.specs.state_space import gated_delta, read_delta, split_delta
@@ -67,7 +67,12 @@ def build(cfg: Config) -> ModelSpec:
     feeds = _feeds(cfg, hidden)
     norms = (*norm("input_layernorm", hidden), *norm("post_attention_layernorm", hidden))
     layers = mixed_layers([ways[kind] for kind in kinds], feeds, norms)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25), attention=NORMED_ROTATION)
+    form = ActivationForm(
+        attention=NORMED_ROTATION,
+        moe=moe_moments(hidden="5H"),
+        states=FUSED_DELTA if model_type == "qwen3_next" else STATES,
+        rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25),
+    )
     (drafting,) = mixed_layers([ways["full_attention"]], feeds[-1:], norms)
     return assemble(cfg, layers, Style(), form)._replace(mtp=_next_token(cfg, hidden, drafting))
 
