@@ -7,6 +7,7 @@ from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.blocks import Groups
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.forms import NORMED_ROTATION
 from kvplan.specs.multimodal import joined
 from kvplan.specs.tower import conv, parameter, part, several
 from kvplan.specs.vqgan import Pyramid, encoder
@@ -18,7 +19,7 @@ def build(cfg: Config) -> ModelSpec:
     """``swin_norm`` moves the norms and adds none; only the tokenizer's way down is there."""
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False), qk_norm="full", qk_norm_bias=True)
-    text = decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), qk_norm=True))
+    text = decoder(cfg, style, ActivationForm(attention=NORMED_ROTATION, rotary_dim=rotary_width(cfg)))
     return joined(text, part("vqmodel", _tokenizer(cfg.sub("vq_config")), "vision"))
 
 

@@ -51,5 +51,5 @@ def build(cfg: Config) -> ModelSpec:
         kinds=(*n_sliding * ("sliding_attention",), "full_attention"),
     )
     if model_type == "gemma3_text":
-        style, form = style._replace(qk_norm="head"), form._replace(qk_norm=True, rope_tables=2)
+        style, form = style._replace(qk_norm="head"), form._replace(rope_tables=2)
     return decoder(cfg, style, form)

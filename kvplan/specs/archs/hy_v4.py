@@ -60,7 +60,7 @@ def build(cfg: Config) -> ModelSpec:
     mixers = [mla if full else mla._replace(indexer=None) for full in own]
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
     hidden, n_streams = cfg.integer("hidden_size"), cfg.integer("hc_mult")
-    spec = assemble(cfg, layers, Style(), latent_form(cfg)._replace(sinks=True))
+    spec = assemble(cfg, layers, Style(), latent_form(cfg))
     weights = (*map(_float32_head, spec.weights), *hyper_head("hc_head", hidden, n_streams))
     return spec._replace(weights=weights, mtp=next_token(hidden, _layer(cfg, mla, moe), n_next_token(cfg)))
 
