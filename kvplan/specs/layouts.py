@@ -4,6 +4,7 @@ from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import WeightGroup
 from kvplan.core.units import ceil_div
 from kvplan.specs.blocks import Groups
+from kvplan.specs.config import Config
 
 INT_BITS = {2: "int2", 3: "int3", 4: "int4", 8: "int8"}
 
@@ -17,6 +18,14 @@ def beside(group: WeightGroup, name: str, rows: int, cols: int, dtype: str | Non
     """A tensor of scales or zero points of ``group``; ``dtype`` None is the model's own."""
     stem = group.name.removesuffix(".weight")
     return WeightGroup(f"{stem}.{name}", "scale", rows, cols, group.n_copies, dtype=dtype, shard=group.shard)
+
+
+def read_group_size(cfg: Config, *keys: str) -> int:
+    """The group size at the first of ``keys`` that is there, 128 by default; −1 is the whole row."""
+    size = cfg.integer(*keys, default=128, least=-1)
+    if size == 0:
+        raise cfg.error(next(key for key in keys if cfg.has(key)), "expected a number of inputs, or -1 for all of them, found 0")
+    return size
 
 
 def grouped(group: WeightGroup, bits: int, group_size: int, *, zero_points: bool, scale_dtype: str | None) -> Groups:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kvplan.specs.build import build
+from kvplan.specs.config import ConfigError
 
 QWEN_7B: dict[str, Any] = {
     "model_type": "qwen2",
@@ -122,3 +123,9 @@ def test_an_unknown_method_is_an_upper_bound_and_says_so() -> None:
     spec = build(SMALL | {"quantization_config": {"quant_method": "awqq"}}, where="c")
     assert spec.weight_bytes == 2 * spec.n_params
     assert [(caveat.rule, caveat.hint) for caveat in spec.caveats] == [("KV004", "did you mean 'awq'?")]
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq"])
+def test_groups_of_nothing_are_refused(method: str) -> None:
+    with pytest.raises(ConfigError, match="quantization_config.group_size: expected a number of inputs, or -1"):
+        build(SMALL | {"quantization_config": {"quant_method": method, "group_size": 0}}, where="c")

@@ -4,7 +4,7 @@ Source: Lin et al. 2023, arXiv:2306.00978; transformers 5.24 quantizers/quantize
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.layouts import INT_BITS, grouped
+from kvplan.specs.layouts import INT_BITS, grouped, read_group_size
 from kvplan.specs.quantization import Rule
 
 METHODS = ("awq",)
@@ -14,7 +14,7 @@ LOADS_AS = "float16"  # update_dtype of that quantizer
 
 def rule(cfg: Config) -> Rule:
     """``bits`` and ``group_size`` as given; scales are float16."""
-    bits, size = cfg.integer("bits", "w_bit", default=4), cfg.integer("group_size", "q_group_size", default=128, least=-1)
+    bits, size = cfg.integer("bits", "w_bit", default=4), read_group_size(cfg, "group_size", "q_group_size")
     if bits not in INT_BITS:
         raise cfg.error("bits", f"expected one of {', '.join(map(str, INT_BITS))}, found {bits}")
     zeros = cfg.flag("zero_point", default=True)

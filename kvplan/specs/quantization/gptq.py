@@ -4,7 +4,7 @@ Source: Frantar et al. 2022, arXiv:2210.17323; transformers 5.24 quantizers/quan
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.layouts import INT_BITS, beside, grouped
+from kvplan.specs.layouts import INT_BITS, beside, grouped, read_group_size
 from kvplan.specs.quantization import Rule
 
 METHODS = ("gptq", "auto-round", "intel/auto-round")
@@ -14,7 +14,7 @@ LOADS_AS = "float16"  # update_dtype of that quantizer
 
 def rule(cfg: Config) -> Rule:
     """Zero points are stored also for symmetric groups; ``g_idx`` is one int32 an input."""
-    bits, size = cfg.integer("bits", default=4), cfg.integer("group_size", default=128, least=-1)
+    bits, size = cfg.integer("bits", default=4), read_group_size(cfg, "group_size")
     if bits not in INT_BITS:
         raise cfg.error("bits", f"expected one of {', '.join(map(str, INT_BITS))}, found {bits}")
     return lambda group: (
