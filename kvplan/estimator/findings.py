@@ -13,7 +13,23 @@ def of_node(node: Node) -> tuple[Finding, ...]:
 def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:
     """The loader's caveats, and a cache that the model's files turn off."""
     caveats = tuple(Finding(caveat.rule, caveat.level, caveat.message, caveat.hint) for caveat in model.caveats)
-    return (*caveats, *_cache_off(model, cache_bytes))
+    return (*caveats, *_odd_heads(model), *_cache_off(model, cache_bytes))
+
+
+def _odd_heads(model: ModelSpec) -> tuple[Finding, ...]:
+    """Rotation turns channels in pairs: such a model can be built and counted, and its first forward pass fails."""
+    width = model.form.rotary_dim
+    heads = {mixer.head_dim for run in model.runs for mixer in run.layer.mixers if mixer.kind in ("full", "sliding", "chunked")}
+    if width is None or width % 2 == 0 or width not in heads:
+        return ()
+    return (
+        Finding(
+            "KV204",
+            "warning",
+            f"heads of {width} channels can't be rotated in pairs: Transformers builds this model and fails to run it",
+            "look at head_dim, hidden_size and num_attention_heads of the config: one of them is wrong",
+        ),
+    )
 
 
 def _cache_off(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:

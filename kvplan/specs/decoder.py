@@ -122,12 +122,16 @@ def max_ctx(cfg: Config) -> int | None:
 
 
 def rotary_dim(cfg: Config, head_dim: int, *, default: float = 1.0) -> int:
-    """Width of the rotary tables: ``partial_rotary_factor`` (also inside rope_parameters) times head_dim."""
-    for source in (cfg, cfg.sub("rope_parameters")):
-        for key in ("partial_rotary_factor", "rotary_pct", "rope_pct"):
-            if source.has(key):
-                return int(head_dim * source.number(key))
-    return int(head_dim * default)
+    """Width of the rotary tables: ``partial_rotary_factor`` (also inside rope_parameters) times head_dim.
+
+    Raises ConfigError for more channels than a head has.
+    """
+    sources, keys = (cfg, cfg.sub("rope_parameters")), ("partial_rotary_factor", "rotary_pct", "rope_pct")
+    source, key = next(((source, key) for source in sources for key in keys if source.has(key)), (cfg, "head_dim"))
+    width = int(head_dim * (default if key == "head_dim" else source.number(key)))
+    if width > head_dim:
+        raise source.error(key, f"expected at most the {head_dim} channels of a head to be rotated, found {width}")
+    return width
 
 
 def rotary_width(cfg: Config, *, default: float = 1.0) -> int:

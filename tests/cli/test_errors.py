@@ -43,6 +43,7 @@ ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
     pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),
     pytest.param(["estimate", "llama-2-7b", "--dtype", "bf17"], "unknown element type 'bf17'", id="an unknown dtype"),
+    pytest.param(["estimate", "llama-2-7b", "--dtype", "bool"], "dtype=bool: weights can't be bool", id="weights of truths"),
     pytest.param(["estimate", "llama-2-7b", "--kv-dtype", "q9"], "unknown element type 'q9'", id="an unknown cache type"),
     pytest.param(["estimate", "llama-2-7b", "--attn", "fast"], "'fast' is not one of", id="an unknown choice"),
     pytest.param(["estimate", "llama-2-7b", "--contxt", "8"], "no such option", id="an unknown option"),
@@ -98,6 +99,25 @@ CHANGES = [
     pytest.param({"num_key_value_heads": 3}, "expected a divisor of num_attention_heads = 4, found 3", id="kv heads that don't divide"),
     pytest.param({"model_type": "gtp9"}, "unknown architecture 'gtp9'", id="an unknown architecture"),
     pytest.param({"torch_dtype": "float61"}, "torch_dtype: unknown element type 'float61'", id="an unknown dtype"),
+    pytest.param({"num_key_value_heads": 8}, "expected a divisor of num_attention_heads = 4, found 8", id="more kv heads than heads"),
+    pytest.param({"num_hidden_layers": 0}, "num_hidden_layers: expected a whole number from 1", id="no layers at all"),
+    pytest.param({"layer_types": ["full_attention"]}, "expected one item for each of 2 layers, found 1", id="a list too short"),
+    pytest.param({"layer_types": [True, True]}, "layer_types: expected a list of strings, found [true, true]", id="truths for words"),
+    pytest.param({"model_type": "mistral", "sliding_window": 0}, "sliding_window: expected a whole number from 1", id="no window"),
+    pytest.param({"model_type": "gemma3_text", "sliding_window_pattern": 10**9}, "from 1 to 4096, found 1000000000", id="absurd period"),
+    pytest.param({"model_type": "phi", "partial_rotary_factor": 2.0}, "expected at most the 16 channels of a head", id="rotating twice"),
+    pytest.param({"model_type": "phi", "partial_rotary_factor": -0.5}, "expected a number of at least 0, found -0.5", id="rotating less"),
+    pytest.param(
+        {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 8}, "expected at most the 4 experts", id="more than all"
+    ),
+    pytest.param({"architectures": "LlamaForCausalLM"}, "architectures: expected a list of strings", id="a word for a list"),
+    pytest.param({"model_type": "\x1b[31m"}, r"unknown architecture '\x1b[31m'", id="escape sequences in a config"),
+    pytest.param({"hidden_size": float("nan")}, "hidden_size: expected a whole number from 1 to 1099511627776, found NaN", id="NaN"),
+    pytest.param(
+        {"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True, "load_in_8bit": True}},
+        "quantization_config.load_in_4bit: expected false beside load_in_8bit",
+        id="4 and 8 bits",
+    ),
     pytest.param({"tie_word_embeddings": "yes"}, "tie_word_embeddings: expected true or false", id="a word for a truth"),
 ]
 

@@ -87,6 +87,11 @@ def test_findings(kvplan: Run, config: Config, argv: list[str], rule: str) -> No
     assert rule in {finding["rule"] for finding in answer["findings"]}
 
 
+def test_heads_that_cannot_be_rotated_in_pairs(kvplan: Run, config: Config) -> None:
+    assert "warning[KV204]: heads of 7 channels can't be rotated in pairs" in kvplan("estimate", config(head_dim=7)).err
+    assert "KV204" not in kvplan("estimate", config(head_dim=6)).err
+
+
 def test_generation_config_can_turn_the_cache_off(kvplan: Run, config: Config) -> None:
     path = Path(config())
     path.with_name("generation_config.json").write_text('{"use_cache": false}')

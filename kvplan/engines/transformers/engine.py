@@ -21,6 +21,7 @@ _CHOICES = {
     "forward": ("generate", "plain"),
 }
 QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
+ON_PAPER = ("float8_e5m2", "float4_e2m1", "uint8")  # what weights are stored in and no cache
 DEFAULT_QUANTIZED = "int4"
 
 
@@ -52,7 +53,7 @@ class TransformersEngine:
             if chosen[key] not in known:
                 hint = did_you_mean(chosen[key], known)
                 raise RequestError("bad_setting", f"{key}: expected one of {', '.join(known)}, found '{chosen[key]}'", hint=hint)
-        weights = model.stored_dtype if chosen["dtype"] == AUTO else dtype(chosen["dtype"], where="dtype").name
+        weights = model.stored_dtype if chosen["dtype"] == AUTO else _weights(chosen["dtype"])
         compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
         attn = chosen["attn_implementation"]
         cache, kv = _cache(chosen["cache_implementation"], chosen["kv_dtype"], compute)
@@ -86,6 +87,15 @@ class TransformersEngine:
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""
         return {key: value for key, value in settings._asdict().items() if key != "version"}
+
+
+def _weights(name: str) -> str:
+    """The element type of the weights. Raises RequestError for one that no weights are kept in: truths, counts, bare exponents."""
+    found = dtype(name, where="dtype").name
+    if found not in (*PLAIN, *QUANTIZED, *ON_PAPER):
+        known = ", ".join((*PLAIN, *QUANTIZED, *ON_PAPER))
+        raise RequestError("bad_setting", f"dtype={name}: weights can't be {found}", hint=f"weights are {known}")
+    return found
 
 
 def _cache(cache: str, kv: str, compute: str) -> tuple[str, str]:

@@ -139,6 +139,8 @@ def _next_token(cfg: Config) -> tuple[LayerRun, ...]:
     layers = [
         _layer(cfg, kind) for kind in _kinds(cfg, ("mtp_layers_block_type",), "mtp_hybrid_override_pattern", ("full_attention", "moe"))
     ]
+    if not layers:
+        raise cfg.error("mtp_hybrid_override_pattern", "expected a block at least, found none")
     joining = (*norm("enorm", hidden), *norm("hnorm", hidden), *linear("eh_proj", hidden, 2 * hidden, role="other"))
     layers[0] = layers[0]._replace(weights=(*joining, *layers[0].weights))
     layers[-1] = layers[-1]._replace(weights=(*layers[-1].weights, *norm("final_layernorm", hidden)))

@@ -18,7 +18,12 @@ MAPS_BYTES = 16 * 4 + 256 * 4  # the 4-bit code book, and that of the nested max
 
 
 def rule(cfg: Config) -> Rule:
-    """``load_in_8bit``, else 4 bit; double quantization stores the maxima themselves in 8 bits."""
+    """``load_in_8bit``, else 4 bit; double quantization stores the maxima themselves in 8 bits.
+
+    Raises ConfigError for both at once.
+    """
+    if cfg.flag("load_in_8bit", default=False) and cfg.flag("load_in_4bit", default=False):
+        raise cfg.error("load_in_4bit", "expected false beside load_in_8bit, found true")
     if cfg.flag("load_in_8bit", default=False):
         return lambda group: (packed(group, "int8"), beside(group, "SCB", group.rows, 1, "float32"))
     double = cfg.flag("bnb_4bit_use_double_quant", default=False)
