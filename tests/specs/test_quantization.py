@@ -127,5 +127,5 @@ def test_an_unknown_method_is_an_upper_bound_and_says_so() -> None:
 
 @pytest.mark.parametrize("method", ["gptq", "awq"])
 def test_groups_of_nothing_are_refused(method: str) -> None:
-    with pytest.raises(ConfigError, match="quantization_config.group_size: expected a number of inputs, or -1"):
+    with pytest.raises(ConfigError, match=r"quantization_config\.group_size: expected a number of inputs, or -1"):
         build(SMALL | {"quantization_config": {"quant_method": method, "group_size": 0}}, where="c")
