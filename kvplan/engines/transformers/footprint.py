@@ -98,20 +98,18 @@ class Footprint:
         return max(most, last), self._logits * tokens if last >= most else 0
 
     def _prompt_lines(self, load: Workload) -> tuple[tuple[Line, ...], Point]:
-        masked = tuple([self._has_mask(rule, load, load.prompt_tokens) for rule in self.plan.rules])
-        lines = self._prefill.get(masked) or self._prefill.setdefault(masked, prefill(self.plan, self._device, masked))
-        seen = tuple([self._seen(rule, load, masked=hidden) for rule, hidden in zip(self.plan.rules, masked, strict=True)])
+        full = tuple([self._hides(rule, load) for rule in self.plan.rules])
+        lines = self._prefill.get(full) or self._prefill.setdefault(full, prefill(self.plan, self._device, full))
+        seen = tuple([self._seen(rule, load) for rule in self.plan.rules])
         return lines, Point(load.batch, load.prompt_tokens, self._after_prompt(load), (), seen)
 
-    def _has_mask(self, rule: Rule, load: Workload, n_tokens: int) -> bool:
-        """SDPA gets a mask where a window hides something; a static window always holds its full width."""
-        if rule.window is None or self.plan.settings.attn != "sdpa":
-            return False
-        return (load.ctx_tokens if self._static else n_tokens) >= rule.window
+    def _hides(self, rule: Rule, load: Workload) -> bool:
+        """Whether a window hides some of the prompt; a static window is held, and masked, at its full width."""
+        return rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
 
-    def _seen(self, rule: Rule, load: Workload, *, masked: bool) -> int:
+    def _seen(self, rule: Rule, load: Workload) -> int:
         """Tokens that the prompt's attention runs over; a static cache is read whole unless SDPA can cut it."""
-        if self._static and (masked or self._eager):
+        if self._static and (self._eager or self._hides(rule, load)):
             return max(load.prompt_tokens, rule.kept(load.ctx_tokens))
         return load.prompt_tokens
 
@@ -121,7 +119,7 @@ class Footprint:
         for i in self._attention_rules:
             if self._eager:
                 size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
-            elif self._has_mask(self.plan.rules[i], load, load.prompt_tokens):
+            elif self.plan.settings.attn == "sdpa" and self._hides(self.plan.rules[i], load):
                 size += load.prompt_tokens * seen[i]
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2

@@ -137,7 +137,7 @@ def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
 
 
 def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:
-    """Float32 copies of q, k and v, the scores, and their softmax; a causal mask of its own where there is none.
+    """Float32 copies of q, k and v (k twice while it is scaled), the scores, and their softmax; its own causal mask.
 
     Source: PyTorch 2.13 _scaled_dot_product_attention_math.
     """
@@ -147,6 +147,7 @@ def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int])
     masked = around._replace(square=around.square + square)
     copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (keys + values))
     return (
+        copies._replace(attended=copies.attended + FLOAT32 * keys),
         copies._replace(pair=around.pair + scores),
         masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * values),
     )

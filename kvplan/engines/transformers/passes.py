@@ -28,13 +28,14 @@ class Device(NamedTuple):
     packs_queries: bool
 
 
-def prefill(plan: Plan, device: Device, masked: tuple[bool, ...]) -> tuple[Line, ...]:
-    """Moments of the pass over the prompt; ``masked`` says for each rule whether its layers get an attention mask."""
+def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
+    """Moments of the pass over the prompt; ``full`` says for each rule whether its window hides something."""
     lines: list[Line] = []
     nothing = (0,) * len(plan.rules)
     for i, kind in enumerate(plan.kinds):
-        run = _context(plan, device, decoding=False, masked=masked[kind.rule])
-        after = largest([*_inside(plan, kind, run), *_after(plan, kind)])
+        run = _context(plan, device, decoding=False, masked=full[kind.rule] and plan.settings.attn == "sdpa")
+        keeps_raw = plan.settings.cache == "quantized" or (plan.settings.cache == "static" and full[kind.rule])
+        after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
         before = [moment for moment in largest(_before(plan, kind)) if moment.token > most or moment.pair]
         behind = plus(kind.last, kind.own)
@@ -111,19 +112,17 @@ def _before(plan: Plan, kind: Kind) -> list[Moment]:
     return [Moment(*_rate(plan, kind, text), what=text) for text in texts]
 
 
-def _inside(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
-    """Moments of the attention kernel and of the projection of its output."""
+def _inside(plan: Plan, kind: Kind, run: Context, *, raw: str = "") -> list[Moment]:
+    """Moments of the attention kernel and of the projection of its output; ``raw`` is what the cache hands back beside its copy."""
     shape = next((found for mixer in kind.layer.mixers if (found := shape_of(mixer))), None)
     if shape is None:
         return []
     form, elem = plan.form, plan.elem_bytes
-    core, raw = _rate(plan, kind, form.core), elem * (kind.widths["K"] + kind.widths["V"])
-    attended = _rate(plan, kind, form.context).token + (_rate(plan, kind, form.eager_context).token if run.attn == "eager" else 0)
-    token = core.token
+    core, attended = _rate(plan, kind, form.core), _rate(plan, kind, form.context).token
+    attended += _rate(plan, kind, form.eager_context).token if run.attn == "eager" else 0
     if plan.settings.cache == "quantized" and run.decoding:
-        attended += raw
-    elif plan.settings.cache == "quantized" or (plan.settings.cache == "static" and run.masked and not run.decoding):
-        token += raw  # the cache returns what it was given, and keeps a copy
+        attended += _rate(plan, kind, RAW).token  # read back from their codes
+    token = core.token + _rate(plan, kind, raw).token
     around = Moment(token, core.pair, attended, what=f"{form.core} around {run.attn} attention")
     kept = _rate(plan, kind, form.kept_scores).pair if run.attn == "eager" else 0
     projected = around._replace(token=token + elem * (kind.widths["O"] + kind.widths["H"]), pair=around.pair + kept)
