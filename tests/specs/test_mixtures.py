@@ -98,3 +98,10 @@ def test_buffers_take_bytes_and_are_no_parameters() -> None:
     corrections = [group for group in model.groups() if group.name.endswith("e_score_correction_bias")]
     assert sum(group.n_params for group in corrections) == 0
     assert sum(group.n_bytes(model.stored_dtype) for group in corrections) == 4 * 8 * 2
+
+
+@pytest.mark.parametrize("widths", [[], [16], [16, 8, 4]])
+def test_ernie_vl_needs_two_widths_of_experts(widths: list[int]) -> None:
+    text = {"model_type": "ernie4_5_vl_moe_text", "moe_intermediate_size": widths}
+    with pytest.raises(ConfigError, match=r"text_config\.moe_intermediate_size: expected the widths of text and vision experts"):
+        build({"model_type": "ernie4_5_vl_moe", "text_config": text}, where="config.json")

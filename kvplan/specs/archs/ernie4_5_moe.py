@@ -37,6 +37,8 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg.renamed(_ALIASES), _DEFAULTS)
     key = "moe_intermediate_size"
     widths = cfg.integers(key, default=_WIDTHS, least=1) if vision else (cfg.integer(key, default=_WIDTHS[0]),)
+    if vision and len(widths) != len(_WIDTHS):
+        raise cfg.error(key, f"expected the widths of text and vision experts, found {len(widths)} numbers")
     bias = cfg.flag("use_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=bias, head_bias=bias and not vision)
     mixture = MoeStyle(router_dtype="float32", correction="parameter", correction_dtype="float32", mlp_bias=bias)
@@ -49,7 +51,7 @@ def build(cfg: Config) -> ModelSpec:
         checked=not vision,
     )
     spec = sparse_decoder(cfg, style, _ffns(cfg, widths[0], vision=vision), mixture, form)
-    return _with_vision_experts(spec, cfg, widths, mixture) if vision else _with_next_token(spec, cfg, style)
+    return _with_vision_experts(spec, widths[1], mixture) if vision else _with_next_token(spec, cfg, style)
 
 
 def _ffns(cfg: Config, width: int, *, vision: bool) -> tuple[Ffn, ...]:
@@ -71,11 +73,9 @@ def _with_next_token(spec: ModelSpec, cfg: Config, style: Style) -> ModelSpec:
     return spec._replace(mtp=next_token(spec.hidden_size, dense, n_next_token(cfg), end_norm=False))
 
 
-def _with_vision_experts(spec: ModelSpec, cfg: Config, widths: tuple[int, ...], mixture: MoeStyle) -> ModelSpec:
+def _with_vision_experts(spec: ModelSpec, width: int, mixture: MoeStyle) -> ModelSpec:
     """``spec`` with the experts that image tokens visit beside those for text; any token is taken to visit both sets."""
-    if len(widths) != 2:
-        raise cfg.error("moe_intermediate_size", f"expected the widths of text and vision experts, found {len(widths)} numbers")
-    runs = (LayerRun(run.n_layers, _two_sided(run.layer, spec.hidden_size, widths[1], mixture)) for run in spec.runs)
+    runs = (LayerRun(run.n_layers, _two_sided(run.layer, spec.hidden_size, width, mixture)) for run in spec.runs)
     return spec._replace(runs=tuple(runs))
 
 
