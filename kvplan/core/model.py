@@ -125,14 +125,14 @@ class ActivationForm(NamedTuple):
     i int64, b bool (``2fH``). The widths, multiplied when they stand together:
     H hidden · I dense feed-forward · Q n_heads · head_dim · K and V n_kv_heads · their head dims (of a latent: its two
     parts) · O n_heads · v_head_dim · N n_heads · G n_kv_heads · L the tokens attended to · P nope_head_dim · U q_lora_rank ·
-    A experts visited · E experts · M width of one · S width of the shared ones · R rotary width · J indexer heads · of a state D
-    inner channels, C those convolved, T heads, F heads · key or state width, Z elements.
+    A experts visited · E experts · M width of one · S width of the shared ones · R rotary width · W vocabulary · J indexer heads · of
+    a state D inner channels, C those convolved, T heads, F heads · key or state width, Z elements.
 
     ``norm``, ``mlp`` and ``moe`` are moments after the layer's cache was written, ``attention`` moments before
     (``full_attention`` where layers that see all tokens differ: no rotation); empty ``mlp`` or ``moe`` stands for the usual
     three or two projections. ``core`` is alive around the attention kernel beside the kernel's own tensors, ``context`` what
-    it needs for each token attended to. ``scores`` and ``eager_context`` are eager attention's own, ``kept_scores`` outlive it;
-    ``states`` are moments of mixers that keep a state. ``logits`` counts the copies of the output row, ``resident``
+    it needs for each token attended to. ``scores`` are eager attention's own, ``kept_scores`` outlive it, ``eager_context`` is
+    what its products copy; ``states`` are moments of mixers that keep a state. ``logits`` are the copies of the output row, ``resident``
     what the whole pass keeps per token beside ids, positions, ``rope_tables`` pairs of cos and sin of ``rotary_dim``
     (``rope_float32`` where they keep that type), ``learned_positions`` and ``idle_masks``, made and used by no layer.
 
@@ -153,7 +153,7 @@ class ActivationForm(NamedTuple):
     mlp: tuple[str, ...] = ()
     moe: tuple[str, ...] = ()
     states: tuple[StateMoments, ...] = STATES
-    logits: int = 1
+    logits: str = "W"
     resident: str = ""
     rotary_dim: int | None = None
     rope_tables: int = 1

@@ -93,12 +93,13 @@ def paired(mixers: Sequence[M], ffns: Sequence[Ffn], make: Callable[[M, Ffn], La
     return [made[pair] for pair in zip(mixers, ffns, strict=True)]
 
 
-def latent_form(cfg: Config, *, moe: bool = True) -> ActivationForm:
+def latent_form(cfg: Config, *, float32_routing: bool = True) -> ActivationForm:
     """Facts of a forward pass that follow from latent attention: the rotation covers ``qk_rope_head_dim`` alone."""
     return ActivationForm(
         core=LATENT_CORE,
         context=LATENT_CONTEXT,
-        moe=moe_moments(float32=moe),
+        eager_context="O",
+        moe=moe_moments(float32=float32_routing),
         rotary_dim=cfg.integer("qk_rope_head_dim", least=0) or None,
     )
 

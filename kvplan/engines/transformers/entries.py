@@ -102,13 +102,13 @@ def logits(plan: Plan, load: Workload, n_bytes: int) -> Entry:
         place="gpu0",
         size=exactly(n_bytes),
         basis="exact",
-        formula="{batch} · {prompt} tokens · {vocab} · {elem} B · {copies}",
+        formula="{batch} · {prompt} tokens · {logits} of {elem} B, W = {vocab}",
         inputs={
             "batch": load.batch,
             "prompt": load.prompt_tokens,
             "vocab": plan.vocab,
             "elem": plan.elem_bytes,
-            "copies": plan.form.logits,
+            "logits": plan.form.logits,
         },
         source="transformers 5.24: forward() without logits_to_keep",
     )

@@ -36,7 +36,7 @@ class Footprint:
         self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
         self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
-        self._logits = plan.form.logits * plan.elem_bytes * plan.vocab if plan.settings.forward == "plain" else 0
+        self._logits = plan.logits_bytes if plan.settings.forward == "plain" else 0
         rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
         self._per_position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
         self._per_token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token

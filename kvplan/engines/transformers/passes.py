@@ -67,7 +67,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
 
 def head(plan: Plan, *, whole: bool) -> Line:
     """The output projection after the last layer: logits of one position of each sequence, or of the ``whole`` pass."""
-    hidden, row = plan.elem_bytes * plan.hidden, plan.form.logits * plan.elem_bytes * plan.vocab
+    hidden, row = plan.elem_bytes * plan.hidden, plan.logits_bytes
     return Line(Moment(hidden + row * whole, what="H + logits"), 0, plan.total, (0,) * len(plan.rules), 0 if whole else row)
 
 
@@ -119,14 +119,16 @@ def _inside(plan: Plan, kind: Kind, run: Context, *, raw: str = "") -> list[Mome
         return []
     form, elem = plan.form, plan.elem_bytes
     core, attended = _rate(plan, kind, form.core), _rate(plan, kind, form.context).token
-    attended += _rate(plan, kind, form.eager_context).token if run.attn == "eager" else 0
     if plan.settings.cache == "quantized" and run.decoding:
         attended += _rate(plan, kind, RAW).token  # read back from their codes
     token = core.token + _rate(plan, kind, raw).token
     around = Moment(token, core.pair, attended, what=f"{form.core} around {run.attn} attention")
-    kept = _rate(plan, kind, form.kept_scores).pair if run.attn == "eager" else 0
+    kept, copied = (
+        (_rate(plan, kind, form.kept_scores).pair, _rate(plan, kind, form.eager_context).token) if run.attn == "eager" else (0, 0)
+    )
+    product = around._replace(pair=around.pair + kept, attended=around.attended + copied)
     projected = around._replace(token=token + elem * (kind.widths["O"] + kind.widths["H"]), pair=around.pair + kept)
-    return [*moments(shape, run, around, _rate(plan, kind, form.scores), kind.widths), projected]
+    return [*moments(shape, run, around, _rate(plan, kind, form.scores), kind.widths), product, projected]
 
 
 def _after(plan: Plan, kind: Kind) -> list[Moment]:

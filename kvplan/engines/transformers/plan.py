@@ -7,7 +7,7 @@ from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import ActivationForm, Layer, ModelSpec
 from kvplan.engines.transformers.cache import Rule, Slot, Store, store
 from kvplan.engines.transformers.settings import Settings
-from kvplan.engines.transformers.widths import widths_of
+from kvplan.engines.transformers.widths import rate, widths_of
 
 PerRule = tuple[int, ...]
 """Bytes per kept entry and sequence, one number for each of the plan's rules."""
@@ -32,7 +32,8 @@ class Kind(NamedTuple):
 class Plan(NamedTuple):
     """What does not depend on the workload.
 
-    ``total`` is kept by all layers; ``fixed_bytes`` and ``state_bytes`` per sequence, of the fixed ones ``tail_bytes`` at most.
+    ``total`` is kept by all layers, ``logits_bytes`` made of one output row; ``fixed_bytes`` and ``state_bytes`` are kept
+    per sequence, of the fixed ones ``tail_bytes`` at most.
     """
 
     form: ActivationForm
@@ -43,6 +44,7 @@ class Plan(NamedTuple):
     rules: tuple[Rule, ...]
     kinds: tuple[Kind, ...]
     total: PerRule
+    logits_bytes: int
     fixed_bytes: int
     tail_bytes: int
     state_bytes: int
@@ -78,6 +80,7 @@ def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
         rules=rules,
         kinds=tuple(kinds.values()),
         total=total,
+        logits_bytes=rate(model.form.logits, {"W": model.vocab_size}, elem).token,
         fixed_bytes=sum(n * kept.fixed_bytes for n, kept in zip(counts, stores, strict=True)),
         tail_bytes=sum(n * kept.tail_bytes for n, kept in zip(counts, stores, strict=True)),
         state_bytes=sum(n * kept.state_bytes for n, kept in zip(counts, stores, strict=True)),

@@ -79,6 +79,7 @@ def build(cfg: Config) -> ModelSpec:
         core="3H + 2Q" if model_type == "afmoe" else "3H + Q",
         attention=NORMED_ROTATION,
         moe=moe_moments(hidden="5H" if model_type == "afmoe" else "4H", float32=True),
+        logits="W + 2fW" if model_type == "beam" else "W",
         rotary_dim=rotary_width(cfg),
         rope_float32=model_type == "beam",
         checked=True,

@@ -39,7 +39,7 @@ def build(cfg: Config) -> ModelSpec:
     width = rotary_width(cfg, default=0.5 if model_type == "nemotron" else 1.0)
     form = ActivationForm(mlp=plain(cfg.text("hidden_act", default="relu2")), rotary_dim=width, checked=True)
     if model_type == "nanochat":
-        return decoder(cfg, style._replace(mlp_bias=False, norm_weight=False), form._replace(attention=NORMED_ROTATION, logits=2))
+        return decoder(cfg, style._replace(mlp_bias=False, norm_weight=False), form._replace(attention=NORMED_ROTATION, logits="2W"))
     if model_type == "arcee":
         return decoder(cfg, style, form)
     return decoder(cfg, style._replace(norm_bias=True), form)

@@ -30,7 +30,7 @@ def build(cfg: Config) -> ModelSpec:
         norm="2H + 3fH",
         attention=FLOAT32_COPY_ROTATION,
         full_attention=() if model_type == "cohere2" else None,
-        logits=2,
+        logits="2W",
         rotary_dim=heads.head_dim,
         checked=True,
     )

@@ -45,7 +45,8 @@ def build(cfg: Config) -> ModelSpec:
         window=cfg.optional_integer("sliding_window"),
         kinds=(*_kinds(cfg, "prefix_dense_sliding_window_pattern", n_dense), *_kinds(cfg, "sliding_window_pattern", n_layers - n_dense)),
     )
-    form = ActivationForm(norm="3H + 2fH" if cfg.has("rms_norm_eps") else "2H + 3fH", logits=2, rotary_dim=rotary_width(cfg), checked=True)
+    normed = "3H + 2fH" if cfg.has("rms_norm_eps") else "2H + 3fH"
+    form = ActivationForm(norm=normed, logits="2W", rotary_dim=rotary_width(cfg), checked=True)
     return sparse_decoder(cfg, style, ffns, MoeStyle(), form)
 
 

@@ -36,7 +36,7 @@ def build(cfg: Config) -> ModelSpec:
     form = ActivationForm(
         attention=NORMED_ROTATION if model_type == "gemma3_text" else ROTATION,
         norm="3H + 2fH" if model_type in ("gemma", "vaultgemma") else "4H + 2fH",
-        logits=2 if model_type in ("gemma2", "vaultgemma") or cfg.has("final_logit_softcapping") else 1,
+        logits="2W" if model_type in ("gemma2", "vaultgemma") or cfg.has("final_logit_softcapping") else "W",
         rotary_dim=rotary_width(cfg),
         eager_only=model_type in ("gemma2", "vaultgemma"),
         checked=True,

@@ -42,7 +42,7 @@ def build(cfg: Config) -> ModelSpec:
     form = ActivationForm(
         norm="4H + 2fH",
         attention=NORMED_ROTATION,
-        logits=2 if cfg.has("final_logit_softcapping") else 1,
+        logits="2W" if cfg.has("final_logit_softcapping") else "W",
         resident=str(n_layers * own) if own else "",
         rotary_dim=read_heads(cfg, hidden).head_dim,
         rope_tables=3,

@@ -25,7 +25,7 @@ def build(cfg: Config) -> ModelSpec:
     ffn = MoeFfn(n_experts, n_active, cfg.integer("intermediate_size"), shared)
     bias, hidden = cfg.flag("attention_bias", default=False), cfg.integer("hidden_size")
     style = Style(qkv_bias=bias, o_bias=bias)
-    form = ActivationForm(logits=2, rotary_dim=rotary_dim(cfg, read_heads(cfg, hidden).head_dim), checked=True)
+    form = ActivationForm(logits="2W", rotary_dim=rotary_dim(cfg, read_heads(cfg, hidden).head_dim), checked=True)
     moe = MoeStyle(name="block_sparse_moe", router="router", shared="shared_mlp")
     ffns = (ffn,) * cfg.n_layers()
     if model_type != "granitemoe_swa":
