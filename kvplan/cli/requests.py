@@ -59,7 +59,7 @@ def _stream(lines: Iterator[str]) -> None:
 
 
 def _answer(raw: bytes, number: int) -> dict[str, object]:
-    """The answer to one line; its id is the line's number where it gives none."""
+    """The answer to one line; one that gives no id gets null and its number."""
     asked: dict[str, object] = {}
     try:
         asked = _parsed(raw, number)
@@ -69,7 +69,7 @@ def _answer(raw: bytes, number: int) -> dict[str, object]:
         found = {"error": {"kind": error.kind, "message": message, "hint": error.hint}}
     except Exception as bug:  # one request's bug must not lose the others' answers
         found = {"error": {"kind": "internal_error", "message": f"{type(bug).__name__}: {bug}", "hint": "please report it"}}
-    return {"id": asked.get("id", number), **found}
+    return {**({"id": asked["id"]} if "id" in asked else {"id": None, "line": number}), **found}
 
 
 def _parsed(raw: bytes, number: int) -> dict[str, object]:

@@ -52,6 +52,7 @@ _ALIASES = {
     "f16": "float16",
     "bf16": "bfloat16",
     "fp8": "float8_e4m3fn",
+    "float8": "float8_e4m3fn",
     "fp8_e4m3": "float8_e4m3fn",
     "fp8_e5m2": "float8_e5m2",
 }

@@ -67,7 +67,7 @@ def parse_count(text: str, *, option: str) -> int:
         raise RequestError(
             "bad_number",
             f"{option}: expected a whole number from 1 to {MAX_COUNT}, found '{text}'",
-            hint="k and M stand for 1024 and 1024²: 32k is 32768",
+            hint="32k is 32 · 1024" if re.search("[a-z.,]", text, re.IGNORECASE) else "",
         )
     return amount
 

@@ -102,7 +102,7 @@ def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
     """The engine, its version, and its settings as the command and the options name them; options win."""
     asked = options.engine if options.engine is not None else options.command[0] if options.command else DEFAULT_ENGINE
     name, at, version = asked.partition("@")
-    engine = find_engine(name)
+    engine, version = find_engine(name.lower()), version.removeprefix("v")
     if at and not version:
         raise RequestError(
             "unknown_version", f"engine '{asked}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
@@ -120,7 +120,9 @@ def find_engine(name: str) -> Engine[object]:
     module = _discover.claimant(ENGINES, "NAMES", name)
     if module is None:
         known = _discover.claimants(ENGINES, "NAMES")
-        raise RequestError("unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"known: {', '.join(known)}")
+        raise RequestError(
+            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
+        )
     engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
     return engine
 
@@ -128,6 +130,8 @@ def find_engine(name: str) -> Engine[object]:
 def _node(options: Options, *, probe: bool) -> Node:
     """The hardware of the request. Raises RequestError for an unknown GPU, a size without a unit, or both at once."""
     if options.budget is not None:
+        if options.gpus not in (None, "1"):
+            raise RequestError("contradiction", f"--gpus {options.gpus}: a --budget is one device", hint="name the cards with --gpu")
         if options.gpu is not None:
             raise RequestError("contradiction", "--gpu and --budget both say how large the device is", hint="give one of them")
         return budget_node(parse_size(options.budget, option="--budget"))
@@ -156,8 +160,11 @@ def _attached() -> Node:
 def _fits_on(engine: Engine[object], settings: object, found: Estimate) -> tuple[Candidate, ...]:
     from kvplan.hardware import catalog
 
-    gpus = catalog.candidates(found.fullest.needed.low)
-    return inverse.fits_on(lambda node: _deployment(engine, found.model, settings, node), gpus, found.workload)
+    kept = sum(entry.size.low for entry in found.entries if entry.term in _KEPT_ANYWHERE)
+    return inverse.fits_on(lambda node: _deployment(engine, found.model, settings, node), catalog.candidates(kept), found.workload)
+
+
+_KEPT_ANYWHERE = ("weights", "kv_cache", "recurrent_state")  # the rest depends on the GPU
 
 
 _deployments: dict[tuple[int, object, Node], tuple[ModelSpec, Deployment]] = {}

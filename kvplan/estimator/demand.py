@@ -33,7 +33,7 @@ def workload(options: Options, model: ModelSpec) -> tuple[Workload, tuple[Findin
 def _default_ctx(options: Options, ctx: int) -> tuple[Finding, ...]:
     if options.ctx is not None:
         return ()
-    return (Finding("KV200", "note", f"no --ctx was given: {ctx} tokens are assumed", "say --ctx 32k for what you need"),)
+    return (Finding("KV200", "note", f"no --ctx was given: {ctx:,} tokens are assumed"),)
 
 
 def _beyond_limit(model: ModelSpec, ctx: int) -> tuple[Finding, ...]:
@@ -44,6 +44,6 @@ def _beyond_limit(model: ModelSpec, ctx: int) -> tuple[Finding, ...]:
             "KV201",
             "warning",
             f"--ctx {ctx} is beyond the {model.max_ctx_tokens} positions that {model.id} was made for",
-            f"lower it to --ctx {model.max_ctx_tokens}, or set a rope scaling that the model was trained for",
+            f"lower it to --ctx {model.max_ctx_tokens}" + (", or use a rope scaling" if model.form.rotary_dim else ""),
         ),
     )

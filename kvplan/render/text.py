@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable
 
 from kvplan.core.ledger import Entry, Interval
-from kvplan.core.units import GIB, KIB, MIB, TIB, format_size
+from kvplan.core.units import GIB, KIB, MIB, format_size
 from kvplan.estimator.answer import Estimate
 from kvplan.render.formula import substituted
 
 Paint = Callable[[str, str], str]
 
-_UNITS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
+_UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))  # TiB would hide what the smaller lines hold
 _SHORT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8"}
 _VERDICTS = {"fits": "fits", "tight": "tight", "does_not_fit": "does not fit", "unknown": "unknown"}
 
@@ -18,8 +18,8 @@ def estimate(answer: Estimate, *, explain: bool, paint: Paint) -> str:
     """The whole answer, ending in a newline."""
     blocks = [heading(answer), *_tables(answer, paint), verdict(answer, paint)]
     if explain:
-        blocks += [explanation(entry) for entry in answer.entries]
-        blocks += [cache_plan(answer), _model_facts(answer)]
+        blocks += [explanation(entry) for entry in answer.entries if entry.size.high]
+        blocks += [cache_plan(answer), phases(answer), not_counted(answer), _model_facts(answer)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -32,7 +32,7 @@ def heading(answer: Estimate) -> str:
         f"{answer.engine} {answer.version}",
         f"{answer.model.quantization or _SHORT.get(weights, weights)} weights",
         f"{_SHORT.get(answer.kv.k_dtype, answer.kv.k_dtype)} kv",
-        f"{load.ctx_tokens} tokens × {load.batch}",
+        f"{load.ctx_tokens:,} tokens × {load.batch}",
     )
     return " · ".join(parts)
 
@@ -41,7 +41,9 @@ def _tables(answer: Estimate, paint: Paint) -> Iterable[str]:
     shown = [place for place in answer.places if place.total.high]
     for place in shown:
         title = place.place.id if len(answer.places) > 1 else None
-        yield table(title, [entry for entry in answer.entries if entry.place == place.place.id], place.needed, answer, paint)
+        yield table(
+            title, [entry for entry in answer.entries if entry.place == place.place.id and entry.size.high], place.needed, answer, paint
+        )
 
 
 def table(title: str | None, entries: list[Entry], needed: Interval, answer: Estimate, paint: Paint) -> str:
@@ -59,8 +61,9 @@ def table(title: str | None, entries: list[Entry], needed: Interval, answer: Est
 
 
 def _remark(entry: Entry, answer: Estimate) -> str:
-    if entry.term == "kv_cache" and answer.kv.bytes_per_token:
-        return f"{format_size(answer.kv.bytes_per_token)} per token"
+    if entry.term == "kv_cache":
+        growth = answer.kv.marginal_bytes_per_token
+        return f"{format_size(growth)} per {'' if growth == answer.kv.bytes_per_token else 'further '}token"
     if entry.term == "weights":
         return f"{answer.size.n_params:,} parameters"
     return ""
@@ -68,29 +71,66 @@ def _remark(entry: Entry, answer: Estimate) -> str:
 
 def verdict(answer: Estimate, paint: Paint) -> str:
     """Whether it fits, what is left, and what else would fit."""
-    return "\n".join((*_device_lines(answer, paint), *_capacity_lines(answer), *_fits_on_lines(answer)))
+    return "\n".join((*_refusal_lines(answer, paint), *_device_lines(answer, paint), *_capacity_lines(answer), *_fits_on_lines(answer)))
+
+
+def _refusal_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
+    for refusal in answer.refusals:
+        yield f"{paint('refused', 'red')} by {answer.engine} at {refusal.at} [{refusal.rule}]: {refusal.text}"
 
 
 def _device_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
     usable, headroom = answer.fullest.place.usable_bytes, answer.headroom_bytes
-    if usable is not None and headroom is not None:
-        where = answer.node.id or "this budget"
-        word = paint(_VERDICTS[answer.verdict], {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red"))
-        yield f"{word} on {where}: {format_size(usable)} usable, {format_size(abs(headroom))} {'left' if headroom >= 0 else 'short'}"
+    if usable is None or headroom is None:
+        yield "no GPU was named: its context, workspaces and allocator come on top"
+        return
+    word = paint(_VERDICTS[answer.verdict], {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red"))
+    yield f"{word} on {_device(answer)}: {format_size(usable)} usable, {format_size(abs(headroom))} {'left' if headroom >= 0 else 'short'}"
+
+
+def _device(answer: Estimate) -> str:
+    """The card that the numbers speak of: one of several where the engine uses no more."""
+    gpus = answer.node.gpus
+    if answer.node.id is None:
+        return "this budget"
+    index = int(answer.fullest.place.id.removeprefix("gpu"))
+    return gpus[index].id if len(gpus) == 1 else f"{gpus[index].id}, one of {len(gpus)} cards"
 
 
 def _capacity_lines(answer: Estimate) -> Iterable[str]:
     capacity, load = answer.capacity, answer.workload
-    if capacity is not None:
-        ctx, batch = (f"{count:,}" if count else "none" for count in (capacity.max_ctx_tokens, capacity.max_batch))
-        yield f"largest context at batch {load.batch}: {ctx}; largest batch at {load.ctx_tokens:,} tokens: {batch}"
+    if capacity is None:
+        return
+    if not capacity.max_ctx_tokens and not capacity.max_batch:
+        yield "no context fits, however short"
+        return
+    ctx, batch = (f"{count:,}" if count else "none" for count in (capacity.max_ctx_tokens, capacity.max_batch))
+    yield f"largest context at batch {load.batch}: {ctx}; largest batch at {load.ctx_tokens:,} tokens: {batch}"
 
 
 def _fits_on_lines(answer: Estimate) -> Iterable[str]:
     if answer.fits_on:
-        yield "fits on " + " · ".join(f"{candidate.gpu} ({candidate.n_devices})" for candidate in answer.fits_on)
+        cards = (candidate.gpu if candidate.n_devices == 1 else f"{candidate.n_devices} × {candidate.gpu}" for candidate in answer.fits_on)
+        yield "smallest that fit: " + " · ".join(cards)
     elif answer.verdict in ("unknown", "does_not_fit"):
         yield "fits on no single GPU of the catalogue"
+
+
+def phases(answer: Estimate) -> str:
+    """Live tensor bytes in each phase."""
+    named = (
+        ("load", answer.phases.load_peak_bytes),
+        ("prefill", answer.phases.prefill_peak_bytes),
+        ("decode", answer.phases.decode_peak_bytes),
+    )
+    rows = [f"  {name}: {size:,} B" for name, size in named if size is not None]
+    return "\n".join(["peaks of live tensors", *rows])
+
+
+def not_counted(answer: Estimate) -> str:
+    """What is known of and stands in no line above."""
+    rows = [f"  {item.message}" for item in answer.not_modeled]
+    return "\n".join(["not counted", *rows]) if rows else ""
 
 
 def explanation(entry: Entry) -> str:

@@ -40,6 +40,9 @@ ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7b", "--budget", "0GiB"], "--budget: expected a size", id="a size of nothing"),
     pytest.param(["estimate", "llama-2-7b", "--budget", "24GiB", "--gpu", "l4"], "both say how large the device is", id="two devices"),
     pytest.param(["estimate", "llama-2-7b", "--gpus", "2"], "add --gpu", id="how many of what"),
+    pytest.param(["estimate", "llama-2-7b", "--gpus", "2", "--budget", "24GiB"], "a --budget is one device", id="two budgets"),
+    pytest.param(["estimate", "llama-2-7b", "--require-fit"], "--require-fit needs a device", id="fit into what"),
+    pytest.param(["estimate", "llama-2-7b", "--engine", "vllm"], "so far only transformers is modelled", id="an engine to come"),
     pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
     pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),
     pytest.param(["estimate", "llama-2-7b", "--dtype", "bf17"], "unknown element type 'bf17'", id="an unknown dtype"),
@@ -227,28 +230,30 @@ def test_one_bad_request_does_not_lose_the_others(kvplan: Run, tmp_path: Path) -
     code, out, _ = kvplan("estimate", "--requests", str(path))
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 0
-    assert [answer["id"] for answer in answers] == ["a", 2, "b", 4, "c"]
+    assert [answer["id"] for answer in answers] == ["a", None, "b", None, "c"]
     assert answers[0]["kv"]["ideal_bytes"] == 17_179_869_184
     assert [answer["error"]["kind"] for answer in answers[1:]] == ["bad_json", "unknown_model", "bad_request", "unknown_option"]
     assert "did you mean 'model'" in answers[4]["error"]["hint"]
 
 
 BAD_LINES = [
-    pytest.param(b'{"id": "a", "id": "b"}', 1, "key 'id' appears twice", id="an id twice"),
+    pytest.param(b'{"id": "a", "id": "b"}', None, "key 'id' appears twice", id="an id twice"),
     pytest.param(b'{"id": "a", "kv-dtype": "fp16", "kv_dtype": "fp8"}', "a", "key 'kv_dtype' appears twice", id="an option twice"),
-    pytest.param(b'{"id": NaN, "model": "llama-2-7b"}', 1, "NaN is no number in JSON", id="not a number"),
-    pytest.param(b'{"id": 1e999, "model": "llama-2-7b"}', 1, "id: expected a string or a whole number, found Infinity", id="infinite"),
-    pytest.param(b'{"id": {"a": 1}, "model": "llama-2-7b"}', 1, 'id: expected a string or a whole number, found {"a": 1}', id="an object"),
-    pytest.param(b"null", 1, "expected an object, found null", id="null"),
+    pytest.param(b'{"id": NaN, "model": "llama-2-7b"}', None, "NaN is no number in JSON", id="not a number"),
+    pytest.param(b'{"id": 1e999, "model": "llama-2-7b"}', None, "id: expected a string or a whole number, found Infinity", id="infinite"),
+    pytest.param(
+        b'{"id": {"a": 1}, "model": "llama-2-7b"}', None, 'id: expected a string or a whole number, found {"a": 1}', id="an object"
+    ),
+    pytest.param(b"null", None, "expected an object, found null", id="null"),
     pytest.param(b'{"id": "a", "model": "-"}', "a", "'-' is stdin", id="stdin"),
     pytest.param(b'{"id": "a", "command": "transformers -"}', "a", "'-' is stdin", id="stdin in a command"),
     pytest.param(b'{"id": "a", "model": "a\\u0000b.json"}', "a", "null", id="a NUL"),
     pytest.param(b'{"id": "a", "model": "\\ud800.json"}', "a", "ud800.json", id="half a character"),
     pytest.param(b'{"id": "a", "model": "llama-2-7b", "ctx": true}', "a", "ctx: expected a string or a whole number", id="true"),
     pytest.param(b'{"id": "a", "model": "llama-2-7b", "ctx": 4.0}', "a", "ctx: expected a string or a whole number", id="a float"),
-    pytest.param(b'{"id": "a", "model": "' + b"x" * 2**21 + b'"}', 1, "longer than 1048576 bytes", id="a line without end"),
-    pytest.param(b"[" * 100_000, 1, "invalid JSON", id="nested without end"),
-    pytest.param("{}".encode("utf-16"), 1, "no model was named", id="UTF-16"),
+    pytest.param(b'{"id": "a", "model": "' + b"x" * 2**21 + b'"}', None, "longer than 1048576 bytes", id="a line without end"),
+    pytest.param(b"[" * 100_000, None, "invalid JSON", id="nested without end"),
+    pytest.param("{}".encode("utf-16"), None, "no model was named", id="UTF-16"),
 ]
 
 
@@ -259,6 +264,7 @@ def test_bad_requests(kvplan: Run, tmp_path: Path, line: bytes, its_id: object, 
     code, out, err = kvplan("estimate", "--requests", str(path))
     first, *rest = [json.loads(text, parse_constant=pytest.fail) for text in out.splitlines()]
     assert (code, err, first["id"]) == (0, "", its_id)
+    assert its_id is not None or first["line"] == 1
     assert words in first["error"]["message"]
     assert first["error"]["kind"] != "internal_error"
     assert all(answer["id"] == "last" and "error" not in answer for answer in rest)

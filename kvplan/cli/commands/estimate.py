@@ -20,6 +20,10 @@ def run(said: Said) -> int:
 
         return answer_all(said)
     found = answer(_options(said), probe=True)
+    if "require_fit" in said.flags and not found.node.gpus:
+        raise RequestError(
+            "usage", "--require-fit needs a device, and none is named or attached", hint="add --gpu h100-sxm or --budget 24GiB"
+        )
     streams.write(_rendered(found, said), said)
     _warn(found, said)
     return EXIT_NO if "require_fit" in said.flags and found.verdict not in ("fits", "tight") else EXIT_OK
@@ -77,6 +81,7 @@ COMMAND = Command(
         "kvplan estimate llama-2-7b --ctx 4096 --batch 8",
         "kvplan estimate qwen3-30b-a3b --ctx 32k --gpu h100-sxm --explain",
         "kvplan estimate ./my-model/config.json --budget 24GiB --json",
+        "kvplan estimate --gpu l40s -- transformers llama-2-7b dtype=bfloat16",
     ),
     run=run,
 )

@@ -67,7 +67,7 @@ def _several(node: Node) -> list[Finding]:
             "KV305",
             "warning",
             f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modelled",
-            "vLLM splits a model over GPUs: try --engine vllm",
+            "name one GPU, --gpu h200 instead of --gpu h200:8, if that is what will run",
         )
     ]
 
