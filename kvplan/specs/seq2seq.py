@@ -101,7 +101,7 @@ def conv1d(name: str, n_in: int, n_out: int, kernel: int, *, bias: bool = True) 
 def longest_input(source_tokens: int) -> Caveat:
     """The cache of the encoder's output is counted for the longest input, which a request may not have."""
     return Caveat(
-        "KV006",
+        "KV013",
         "note",
         f"cross-attention is counted for the longest input of the encoder, {source_tokens:,} tokens",
         "a shorter input keeps proportionally less",

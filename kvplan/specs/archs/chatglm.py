@@ -13,7 +13,7 @@ HEAD_IN_BASE = True
 """The class without ``For...`` in its name holds the output projection too."""
 
 _EVA = Caveat(
-    "KV009",
+    "KV014",
     "warning",
     "the image encoder is described by the repository's code alone: counted as that reads, not held to a checkpoint",
     "the checkpoint's index has the exact total",

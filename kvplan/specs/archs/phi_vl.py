@@ -20,7 +20,7 @@ _CLIP_L_336: dict[str, object] = {
     "patch_size": 14,
 }
 _LORA = Caveat(
-    "KV009",
+    "KV014",
     "warning",
     "encoders and adapters are described by the repository's code alone: counted as Transformers' own port of the model builds them",
     "the checkpoint's index has the exact total",
