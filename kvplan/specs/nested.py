@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from kvplan import _discover
-from kvplan.core.dtypes import dtype
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
+from kvplan.specs.storage import named_dtype
 
 ARCHS = "kvplan.specs.archs"
 DEFAULTS = Path(__file__).with_name("class_defaults.tsv")
@@ -53,7 +53,7 @@ def text_model(inner: Config, *, default_type: str = "", kind: str = "", like: s
         data["tie_word_embeddings"] = tied
     spec: ModelSpec = module.build(Config(data, where=inner.where, path=inner.path))
     unbiased = tuple(group for group in spec.weights if group.name != "lm_head.bias")
-    return spec._replace(weights=unbiased, stored_dtype=_stored_dtype(inner))
+    return spec._replace(weights=unbiased, stored_dtype=named_dtype(inner))
 
 
 def inner_or_flat(cfg: Config, key: str = "text_config") -> Config:
@@ -100,11 +100,3 @@ def _class_defaults(model_type: str) -> tuple[dict[str, object], dict[str, str]]
         return {}, {}
     _, defaults, aliases = line.split("\t")
     return json.loads(defaults), json.loads(aliases)
-
-
-def _stored_dtype(inner: Config) -> str:
-    """The element type that the inner config names, or nothing."""
-    for key in ("dtype", "torch_dtype"):
-        if inner.has(key) and inner.text(key) != "auto":
-            return dtype(inner.text(key), where=f"{inner.where}: {inner.path}{key}").name
-    return ""

@@ -36,15 +36,22 @@ def _quantization(cfg: Config) -> Config | None:
 
 
 def _method(quantization: Config) -> str:
-    return quantization.text("quant_method", default="modelopt" if quantization.has("quant_algo") else "unnamed")
+    """The method as named, else the one whose own keys are there: early files of two methods don't name theirs.
+
+    Source: transformers 5.24 quantizers/auto.py, AutoQuantizationConfig.from_dict.
+    """
+    if quantization.has("quant_method"):
+        return quantization.text("quant_method")
+    if quantization.has("quant_algo"):
+        return "modelopt"
+    bits = ("load_in_8bit", "load_in_4bit")
+    return "bitsandbytes" if any(quantization.flag(key, default=False) for key in bits) else "unnamed"
 
 
 def _with_dtype(spec: ModelSpec, cfg: Config, module: ModuleType | None) -> ModelSpec:
-    for source in (cfg, cfg.sub("text_config")):
-        for key in ("dtype", "torch_dtype"):
-            if source.has(key) and source.text(key) != "auto":
-                named = dtype(source.text(key), where=f"{cfg.where}: {source.path}{key}").name
-                return spec._replace(stored_dtype=named)
+    named = named_dtype(cfg) or named_dtype(cfg.sub("text_config"))
+    if named:
+        return spec._replace(stored_dtype=named)
     if spec.stored_dtype:  # of a language model whose config lies under another key
         return spec
     by_method: str | None = getattr(module, "LOADS_AS", None)
@@ -57,6 +64,14 @@ def _with_dtype(spec: ModelSpec, cfg: Config, module: ModuleType | None) -> Mode
         "say --dtype bfloat16 if the checkpoint is stored so",
     )
     return spec._replace(stored_dtype=ASSUMED, caveats=(*spec.caveats, caveat))
+
+
+def named_dtype(cfg: Config) -> str:
+    """The element type that the mapping itself names, or nothing. Raises RequestError for an unknown one."""
+    for key in ("dtype", "torch_dtype"):
+        if cfg.has(key) and cfg.text(key) != "auto":
+            return dtype(cfg.text(key), where=f"{cfg.where}: {cfg.path}{key}").name
+    return ""
 
 
 def _unknown_method(spec: ModelSpec, quantization: Config, method: str | None) -> ModelSpec:

@@ -128,4 +128,34 @@ def test_an_unknown_method_is_an_upper_bound_and_says_so() -> None:
 @pytest.mark.parametrize("method", ["gptq", "awq"])
 def test_groups_of_nothing_are_refused(method: str) -> None:
     with pytest.raises(ConfigError, match=r"quantization_config\.group_size: expected a number of inputs, or -1"):
-        build(SMALL | {"quantization_config": {"quant_method": method, "group_size": 0}}, where="c")
+        build(SMALL | {"quantization_config": {"quant_method": method, "bits": 4, "group_size": 0}}, where="c")
+
+
+@pytest.mark.parametrize(
+    ("quantization", "words"),
+    [
+        pytest.param({"quant_method": "gptq"}, "bits: missing", id="gptq without bits"),
+        pytest.param({"quant_method": "bitsandbytes"}, "load_in_4bit: expected this or load_in_8bit", id="bitsandbytes of neither width"),
+        pytest.param({"quant_method": "modelopt"}, "quant_algo: missing", id="modelopt without its algorithm"),
+    ],
+)
+def test_what_no_class_defaults_is_not_guessed(quantization: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=rf"quantization_config\.{words}"):
+        build(SMALL | {"quantization_config": quantization}, where="c")
+
+
+@pytest.mark.parametrize(
+    ("unnamed", "named"),
+    [
+        pytest.param({"load_in_8bit": True}, {"quant_method": "bitsandbytes", "load_in_8bit": True}, id="by its flag"),
+        pytest.param(
+            {"quant_method": "bitsandbytes_4bit"}, {"quant_method": "bitsandbytes", "load_in_4bit": True}, id="by its longer name"
+        ),
+        pytest.param({"quant_algo": "NVFP4"}, {"quant_method": "modelopt", "quant_algo": "NVFP4"}, id="by its algorithm"),
+        pytest.param({"quant_method": "auto-round"}, {"quant_method": "gptq", "bits": 4}, id="by its class's default"),
+    ],
+)
+def test_two_ways_to_say_one_layout(unnamed: dict[str, Any], named: dict[str, Any]) -> None:
+    first, second = (build(SMALL | {"quantization_config": config}, where="c") for config in (unnamed, named))
+    assert first.quantization
+    assert (first.weight_bytes, first.caveats) == (second.weight_bytes, second.caveats)

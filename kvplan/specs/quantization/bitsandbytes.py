@@ -18,13 +18,17 @@ MAPS_BYTES = 16 * 4 + 256 * 4  # the 4-bit code book, and that of the nested max
 
 
 def rule(cfg: Config) -> Rule:
-    """``load_in_8bit``, else 4 bit; double quantization stores the maxima themselves in 8 bits.
+    """``load_in_8bit`` or ``load_in_4bit``, or what the method is called; double quantization stores the maxima in 8 bits.
 
-    Raises ConfigError for both at once.
+    Raises ConfigError for both at once and for neither.
     """
-    if cfg.flag("load_in_8bit", default=False) and cfg.flag("load_in_4bit", default=False):
+    method = cfg.text("quant_method", default="")
+    eight, four = (cfg.flag(f"load_in_{bits}bit", default=method.endswith(f"_{bits}bit")) for bits in (8, 4))
+    if eight and four:
         raise cfg.error("load_in_4bit", "expected false beside load_in_8bit, found true")
-    if cfg.flag("load_in_8bit", default=False):
+    if not eight and not four:
+        raise cfg.error("load_in_4bit", "expected this or load_in_8bit to be true, found neither")
+    if eight:
         return lambda group: (packed(group, "int8"), beside(group, "SCB", group.rows, 1, "float32"))
     double = cfg.flag("bnb_4bit_use_double_quant", default=False)
 

@@ -13,8 +13,12 @@ LOADS_AS = "float16"  # update_dtype of that quantizer
 
 
 def rule(cfg: Config) -> Rule:
-    """Zero points are stored also for symmetric groups; ``g_idx`` is one int32 an input."""
-    bits, size = cfg.integer("bits", default=4), read_group_size(cfg, "group_size")
+    """Zero points are stored also for symmetric groups; ``g_idx`` is one int32 an input.
+
+    Raises ConfigError for bits that no layout has, and for GPTQ without any: only AutoRound has a default.
+    """
+    default = None if cfg.text("quant_method", default="gptq") == "gptq" else 4
+    bits, size = cfg.integer("bits", default=default), read_group_size(cfg, "group_size")
     if bits not in INT_BITS:
         raise cfg.error("bits", f"expected one of {', '.join(map(str, INT_BITS))}, found {bits}")
     return lambda group: (

@@ -16,8 +16,11 @@ NVFP4_BLOCK = 16
 
 
 def rule(cfg: Config) -> Rule:
-    """``quant_algo`` of the whole checkpoint; a mixed one is counted as FP8, its wider part."""
-    algorithm = cfg.text("quant_algo", default="FP8")
+    """``quant_algo`` of the whole checkpoint; a mixed one is counted as FP8, its wider part.
+
+    Raises ConfigError where it is missing or another.
+    """
+    algorithm = cfg.text("quant_algo")
     if algorithm in ("FP8", "MIXED_PRECISION"):
         return fp8
     if algorithm == "NVFP4":
