@@ -5,8 +5,10 @@ def test_the_library_answers_as_the_command_line_does() -> None:
     answer = kvplan.estimate("llama-2-7b", ctx=4096, batch=8, budget="40GiB")
     assert answer.kv.ideal_bytes == 17_179_869_184  # 2 · 32 layers · 32 heads · 128 · 2 B · 4096 · 8
     assert answer.verdict == "fits"
+    assert answer.needed == answer.places[0].needed
     assert kvplan.load_model("llama-2-7b").n_params == 6_738_415_616
 
 
 def test_every_public_name_is_there() -> None:
     assert all(hasattr(kvplan, name) for name in kvplan.__all__)
+    assert dir(kvplan) == sorted(kvplan.__all__)

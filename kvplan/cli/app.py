@@ -1,10 +1,10 @@
 """The click application, made from the same commands as data: help, completion, complaints with near matches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
-from kvplan.cli import catalog, streams
+from kvplan.cli import catalog, offers, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.cli.version import about
 
@@ -16,7 +16,9 @@ class _Grouped(click.Command):
         self.spec = command
         params: list[click.Parameter] = [_option(option) for option in command.options]
         if command.argument:
-            params.append(click.Argument(["words"], nargs=-1 if command.many else 1, required=False, metavar=command.argument))
+            nargs = -1 if command.many else 1
+            offered = _offer(offers.models) if command.argument.startswith("[MODEL") else None
+            params.append(click.Argument(["words"], nargs=nargs, required=False, metavar=command.argument, shell_complete=offered))
         super().__init__(command.name, params=params, help=command.help, short_help=command.help.split("\n")[0].rstrip("."))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -101,7 +103,15 @@ def _as_said(command: Command, params: dict[str, object], after: Sequence[str]) 
 def _option(option: Option) -> click.Option:
     kind = click.Choice(option.choices) if option.choices else None
     is_flag = True if option.metavar is None else None  # False lets click 8.5 take an option without its value
-    return click.Option([option.flag, option.name], type=kind, is_flag=is_flag, metavar=option.metavar, help=option.help)
+    offered = _offer(lambda: option.choices or offers.values(option.flag)) if option.metavar else None
+    return click.Option(
+        [option.flag, option.name], type=kind, is_flag=is_flag, metavar=option.metavar, help=option.help, shell_complete=offered
+    )
+
+
+def _offer(every: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What the shell may offer for a word begun: those of ``every`` that begin so."""
+    return lambda ctx, param, begun: [word for word in every() if word.startswith(begun)]
 
 
 def _left(option: Option) -> str:

@@ -36,7 +36,9 @@ _SETTINGS = {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementat
 def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
 
-    Options are those of the command line, as numbers or text. No hardware is probed. Raises KvplanError for a wrong request.
+    Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
+    forward, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high), ``entries``, ``kv``, ``phases``,
+    ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a wrong request.
     """
     said = {name: str(value) for name, value in options.items() if value is not None}
     return answer(Options(model=model, command=(), **said))

@@ -64,6 +64,11 @@ class Estimate(NamedTuple):
         return max(gpus or self.places, key=lambda place: place.needed.best)
 
     @property
+    def needed(self) -> Interval:
+        """Bytes that this workload needs on the fullest place."""
+        return self.fullest.needed
+
+    @property
     def verdict(self) -> Verdict:
         """The worst verdict of any place."""
         order: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")

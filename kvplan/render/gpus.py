@@ -8,7 +8,7 @@ from kvplan.core.units import GIB
 from kvplan.hardware import catalog, names
 from kvplan.render.table import aligned
 
-_HEAD = ("id", "name", "driver GiB", "CUDA GiB", "GB/s", "bf16 TFLOPS", "arch")
+_HEAD = ("id", "name", "driver GiB", "usable GiB", "GB/s", "bf16 TFLOPS", "arch")
 
 
 def listing(words: str, *, as_json: bool) -> str:
@@ -19,7 +19,9 @@ def listing(words: str, *, as_json: bool) -> str:
     if as_json:
         return json.dumps({"schema_version": 1, "kvplan": __version__, "gpus": [_fields(gpu) for gpu in gpus]}, ensure_ascii=False) + "\n"
     lines = aligned([_HEAD, *(_row(gpu) for gpu in gpus)], left=frozenset({0, 1, 6}))
-    return "\n".join((*lines, "", "≈ marks a CUDA total that nobody read off a machine: the driver's, less what such cards keep back", ""))
+    return "\n".join(
+        (*lines, "", "usable is what CUDA or its like gives a process; ≈: the driver's total, less what such cards keep back", "")
+    )
 
 
 def _row(gpu: Gpu) -> tuple[str, ...]:

@@ -15,11 +15,12 @@ from kvplan.specs.files import read_json, read_text
 
 
 def listing(name: str, *, as_json: bool) -> str:
-    """One model when ``name`` names it, else the built-in models whose id, alias or architecture holds the words."""
-    if name and _is_model(name):
+    """One model when ``name`` is its id or names it alone, else the built-in models that all its words stand in."""
+    found = [model_id for model_id in builtin.ids() if _matches(model_id, name)]
+    if name and _is_model(name) and (len(found) < 2 or name.lower() in found):
         spec = load_model(name)
         return _json({"model": _details(spec)}) if as_json else _detail_text(spec)
-    specs = [load_model(i) for i in builtin.ids() if _matches(i, name)]
+    specs = [load_model(model_id) for model_id in found]
     if not specs:
         raise builtin.unknown(name)
     if as_json:
@@ -61,8 +62,10 @@ def _is_model(name: str) -> bool:
 def _matches(model_id: str, words: str) -> bool:
     if not words:
         return True
-    text = f"{model_id} {builtin.text(model_id)}".lower()
-    return all(word in text for word in words.lower().split())
+    config = builtin.read(model_id)["config"]
+    family = config.get("model_type", "") if isinstance(config, dict) else ""
+    parts = " ".join((" ", model_id, *builtin.aliases(model_id), family)).replace("-", " ").replace("/", " ").replace("_", " ")
+    return all(f" {word}" in parts for word in words.lower().replace("-", " ").split())
 
 
 def _row(spec: ModelSpec) -> dict[str, object]:
@@ -109,12 +112,9 @@ def _detail_text(spec: ModelSpec) -> str:
         by_role[group.role] = (n_params + group.n_params, n_bytes + group.n_bytes(spec.stored_dtype))
     rows = [(role, f"{n:,}", format_size(size)) for role, (n, size) in by_role.items() if n or size]
     rows.append(("total", f"{spec.n_params:,}", format_size(spec.weight_bytes)))
-    lines = [
-        f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {spec.stored_dtype} · limit {_limit(spec)}",
-        "",
-        *aligned(rows),
-        "",
-    ]
+    also = f"also: {', '.join(builtin.aliases(spec.id))}\n" if spec.source == "builtin" else ""
+    head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {_stored(spec)} · context {_limit(spec)}"
+    lines = [head, also, *aligned(rows), ""]
     layers = Counter(_layer_text(layer) for layer in spec.layers())
     lines += [f"{n_layers} × {text}" for text, n_layers in layers.items()]
     return "\n".join(lines) + "\n"
@@ -133,12 +133,16 @@ def _mixer_text(fields: dict[str, object]) -> str:
     return f"{kind} ({inside})"
 
 
+def _stored(spec: ModelSpec) -> str:
+    return f"{spec.quantization} and {spec.stored_dtype}" if spec.quantization else spec.stored_dtype
+
+
 def _limit(spec: ModelSpec) -> str:
     return f"{spec.max_ctx_tokens:,} tokens" if spec.max_ctx_tokens else "none"
 
 
 def _table(specs: list[ModelSpec]) -> str:
-    head = ("id", "parameters", "active", "weights", "limit", "as of")
+    head = ("id", "parameters", "active", "weights", "context", "as of")
     rows = [
         (
             spec.id,

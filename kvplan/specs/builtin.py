@@ -69,7 +69,15 @@ def unknown(name: str) -> RequestError:
     close = list(dict.fromkeys(owners[match] for match in near_matches(name, owners)))
     guess = f"did you mean {' or '.join(repr(m) for m in close)}?  " if close else ""
     looked = f"looked in: model_specs ({len(ids())} models); not a file or directory"
-    return RequestError("unknown_model", f"unknown model '{name}'", details=(looked,), hint=f"{guess}`kvplan models` shows all")
+    return RequestError("unknown_model", f"unknown model '{name}'", details=(looked,), hint=f"{guess}{_way_out(name)}")
+
+
+def _way_out(name: str) -> str:
+    if name.lower().endswith(".gguf"):
+        return "GGUF files are not read yet: point at the config.json of the model"
+    if "/" in name:
+        return "ids of the Hub beyond the built-in ones are not read yet: download the config.json and point at it"
+    return "`kvplan models` shows all"
 
 
 def _path(model_id: str) -> str:

@@ -62,7 +62,7 @@ def _from_text(text: str, where: str) -> ModelSpec:
     if not text.lstrip().startswith("{"):
         return _outside_spec(parse_yaml(text, where), where)
     data = parse_json(text, where)
-    return build(data, where=where)._replace(id="-", use_cache_off_in=where if data.get("use_cache") is False else None)
+    return build(data, where=where)._replace(id="stdin", use_cache_off_in=where if data.get("use_cache") is False else None)
 
 
 def _outside_spec(data: dict[str, object], where: str) -> ModelSpec:

@@ -21,7 +21,7 @@ LLAMA = {
 
 def test_models_lists_every_builtin(kvplan: Run) -> None:
     head, *lines = kvplan("models").out.splitlines()
-    assert head.split() == ["id", "parameters", "active", "weights", "limit", "as", "of"]
+    assert head.split() == ["id", "parameters", "active", "weights", "context", "as", "of"]
     assert [line.split()[0] for line in lines] == builtin.ids()
 
 
@@ -29,14 +29,15 @@ def test_models_filters_by_words(kvplan: Run) -> None:
     found = json.loads(kvplan("models", "qwen3 moe", "--json").out)["models"]
     assert {"qwen3-30b-a3b", "qwen3-235b-a22b"} <= {model["id"] for model in found}
     assert all("qwen3" in model["id"] for model in found)
+    assert len(json.loads(kvplan("models", "qwen3", "--json").out)["models"]) > 10  # qwen3 alone names qwen3-8b, too
 
 
 def test_one_model_in_detail(kvplan: Run) -> None:
-    text = kvplan("models", "mixtral").out
+    text = kvplan("models", "mixtral-8x7b").out
     # Jiang et al. 2024, arXiv:2401.04088 table 1: 32 layers, 8 experts of 14336, 2 active
     assert "mixtral-8x7b · MixtralForCausalLM · 32 layers" in text
     assert "32 × full (n_heads 32, n_kv_heads 8, head_dim 128, v_head_dim 128); moe (n_experts 8, n_active 2, intermediate 14336" in text
-    detail = json.loads(kvplan("models", "mixtral", "--json").out)["model"]
+    detail = json.loads(kvplan("models", "mixtral-8x7b", "--json").out)["model"]
     assert sum(group["n_params"] for group in detail["groups"]) == detail["n_params"] == 46_702_792_704
     experts = 32 * 8 * 3 * 4096 * 14336
     assert detail["n_active_params"] == 46_702_792_704 - experts * 6 // 8  # "only uses 13B active parameters", §1
@@ -84,12 +85,30 @@ def test_completion(kvplan: Run, shell: str) -> None:
     assert "_KVPLAN_COMPLETE" in kvplan("completion", shell).out
 
 
-def test_the_shell_gets_its_answer(kvplan: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        pytest.param("kvplan est", "estimate", id="a command"),
+        pytest.param("kvplan estimate llama-2-7", "llama-2-7b", id="a model"),
+        pytest.param("kvplan estimate --gpu h100-s", "h100-sxm", id="a GPU"),
+        pytest.param("kvplan estimate --dtype bf", "bfloat16", id="an element type"),
+        pytest.param("kvplan estimate --engine trans", "transformers", id="an engine"),
+        pytest.param("kvplan estimate --attn ea", "eager", id="a choice"),
+        pytest.param("kvplan estimate --kv", "--kv-dtype", id="an option"),
+    ],
+)
+def test_the_shell_gets_its_answer(
+    kvplan: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str, offered: str
+) -> None:
     monkeypatch.setenv("_KVPLAN_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "kvplan est")
-    monkeypatch.setenv("COMP_CWORD", "1")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     with pytest.raises(SystemExit):
         kvplan()
+    begun = words.split()[-1]
+    found = [line.split(",")[1] for line in capsys.readouterr().out.split()]
+    assert offered in found
+    assert all(word.startswith(begun) for word in found)
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["estimate", "--help"], ["models", "-h"], ["--version"]])

@@ -21,8 +21,8 @@ def run(said: Said) -> int:
 
 COMMAND = Command(
     name="models",
-    help="The built-in models; with a NAME, its layers and weights.\n\nNAME is an id, an alias, a config.json, or words that ids contain.",
-    argument="[NAME]",
+    help="The built-in models, or those that all WORDS stand in; with one MODEL, its layers and weights.\n\nMODEL is an id, an alias, a config.json, a directory or a spec file.",
+    argument="[MODEL or WORDS]",
     options=(
         Option("--spec", "Print the spec file of NAME, which every command reads as MODEL.", "Output"),
         *options.OUTPUT,
@@ -30,4 +30,5 @@ COMMAND = Command(
     ),
     examples=("kvplan models", "kvplan models qwen3", "kvplan models gemma-3-27b --spec -o gemma.yaml"),
     run=run,
+    many=True,
 )

@@ -1,0 +1,25 @@
+"""What a shell may offer after an option, or as MODEL."""
+
+
+def values(flag: str) -> list[str]:
+    """Everything that can follow ``flag``; nothing where any text can."""
+    if flag == "--gpu":
+        from kvplan.hardware import table
+
+        return ["local", "none", *table.ids()]
+    if flag in ("--dtype", "--kv-dtype"):
+        from kvplan.core.dtypes import DTYPES
+
+        return ["auto", *DTYPES]
+    if flag == "--engine":
+        from kvplan import _discover
+
+        return list(_discover.claimants("kvplan.engines", "NAMES"))
+    return []
+
+
+def models() -> list[str]:
+    """Ids of the built-in models."""
+    from kvplan.specs import builtin
+
+    return builtin.ids()
