@@ -137,7 +137,8 @@ class ActivationForm(NamedTuple):
     (``rope_float32`` where they keep that type), ``learned_positions`` and ``idle_masks``, made and used by no layer.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` fewer than query heads are
-    ``repeated`` in eager attention, ``shared`` without a copy, or ``broadcast``, which leaves SDPA only its math kernel.
+    ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves SDPA only its math kernel, or
+    ``expanded`` before they are cached, which then keeps one for each query head.
     ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
     with a trace: the engine widens its interval.
     """
@@ -161,7 +162,7 @@ class ActivationForm(NamedTuple):
     learned_positions: bool = False
     idle_masks: int = 0
     eager_only: bool = False
-    kv_heads: Literal["repeated", "shared", "broadcast"] = "repeated"
+    kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
     gathers_experts: bool = True
     checked: bool = False
 

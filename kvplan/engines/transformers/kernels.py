@@ -123,7 +123,7 @@ def moments(shape: Shape, run: Context, core: Moment, scores: tuple[int, int], w
             # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
             return (after._replace(padded=elem), around._replace(pair=core.pair + elem, ragged=elem))
         case "math":
-            return _math(shape, run, around, widths)
+            return _math(shape._replace(n_kv_heads=shape.n_heads if repeats else shape.n_kv_heads), run, around, widths)
 
 
 def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
@@ -141,8 +141,7 @@ def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int])
 
     Source: PyTorch 2.13 _scaled_dot_product_attention_math.
     """
-    n_kv_heads = shape.n_kv_heads if run.kv_heads == "broadcast" else shape.n_heads
-    keys, values, scores = n_kv_heads * shape.head_dim, n_kv_heads * shape.v_head_dim, FLOAT32 * shape.n_heads
+    keys, values, scores = shape.n_kv_heads * shape.head_dim, shape.n_kv_heads * shape.v_head_dim, FLOAT32 * shape.n_heads
     square = 0 if run.masked or run.decoding else FLOAT32
     masked = around._replace(square=around.square + square)
     copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (keys + values))

@@ -53,14 +53,14 @@ class Plan(NamedTuple):
 def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
     """Group equal layers and sum what they keep."""
     elem = DTYPES[settings.compute_dtype].block_bytes
-    made = {id(run.layer): run.layer for run in model.runs}
+    made = {id(run.layer): as_cached(run.layer, model.form) for run in model.runs}
     known = {key: store(layer, settings.kv_dtype, elem) for key, layer in made.items()}
     stores = [known[id(run.layer)] for run in model.runs]
     rules = tuple(dict.fromkeys(slot.rule for kept in stores for slot in kept.slots)) or (Rule(),)
     total: PerRule = (0,) * len(rules)
     kinds: dict[tuple[object, ...], Kind] = {}
     for run, kept in zip(model.runs, stores, strict=True):
-        layer, own = run.layer, by_rule(kept.slots, rules)
+        layer, own = made[id(run.layer)], by_rule(kept.slots, rules)
         key = (layer.mixers, layer.ffns, layer.kv_source is None)
         last = plus(total, own, times=run.n_layers - 1)
         if key in kinds:
@@ -85,6 +85,14 @@ def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
         tail_bytes=sum(n * kept.tail_bytes for n, kept in zip(counts, stores, strict=True)),
         state_bytes=sum(n * kept.state_bytes for n, kept in zip(counts, stores, strict=True)),
     )
+
+
+def as_cached(layer: Layer, form: ActivationForm) -> Layer:
+    """The layer with the KV heads that its modeling code caches."""
+    if form.kv_heads != "expanded":
+        return layer
+    mixers = [mixer._replace(n_kv_heads=mixer.n_heads) if mixer.kind in ("full", "sliding") else mixer for mixer in layer.mixers]
+    return layer._replace(mixers=tuple(mixers))
 
 
 def by_rule(slots: Sequence[Slot], rules: Sequence[Rule]) -> PerRule:

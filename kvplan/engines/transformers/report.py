@@ -6,7 +6,7 @@ from kvplan.core.mixers import Mixer
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.cache import ideal_bytes, store
-from kvplan.engines.transformers.plan import Plan
+from kvplan.engines.transformers.plan import Plan, as_cached
 
 
 def kv_plan(model: ModelSpec, plan: Plan, load: Workload, reserved_bytes: int) -> KvPlan:
@@ -38,8 +38,9 @@ def _groups(model: ModelSpec, plan: Plan) -> tuple[KvGroup, ...]:
     """Layers that keep a cache or a state of their own, grouped by kind, window and bytes per token."""
     counts: dict[tuple[str, int | None, int], int] = {}
     for run in model.runs:
-        for mixer in run.layer.mixers if run.layer.kv_source is None else ():
-            slots = store(run.layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes).slots
+        layer = as_cached(run.layer, plan.form)
+        for mixer in layer.mixers if layer.kv_source is None else ():
+            slots = store(layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes).slots
             cost = sum(slot.bytes // slot.rule.ratio for slot in slots)
             key = (_kind(mixer), slots[0].rule.window if slots else None, cost)
             counts[key] = counts.get(key, 0) + run.n_layers

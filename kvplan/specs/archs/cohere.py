@@ -32,7 +32,7 @@ def build(cfg: Config) -> ModelSpec:
         full_attention=() if model_type == "cohere2" else None,
         logits="2W",
         rotary_dim=heads.head_dim,
-        checked=True,
+        checked=model_type != "cohere_compass_text",
     )
     return decoder(cfg, style, form)
 

@@ -8,7 +8,7 @@ from kvplan.specs.attention import Heads
 from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import Config
 from kvplan.specs.decoder import rotary_dim
-from kvplan.specs.forms import FUSED_CORE, plain
+from kvplan.specs.forms import ROTATION, plain
 
 MODEL_TYPES = ("falcon", "RefinedWeb", "RefinedWebModel")
 
@@ -41,17 +41,26 @@ def build(cfg: Config) -> ModelSpec:
         layer_norms=("input_layernorm", "post_attention_layernorm") if two_norms else ("input_layernorm",),
         tied=cfg.flag("tie_word_embeddings", default=True),
     )
-    form = ActivationForm(
-        norm="5H",
-        core=FUSED_CORE,
-        mlp=plain(cfg.text("activation", default="gelu")),
-        scores="4NL",
-        kept_scores="2NL",
-        kv_heads="broadcast",
-        checked=parallel and not cfg.flag("alibi", default=False),
-        rotary_dim=None if cfg.flag("alibi", default=False) else rotary_dim(cfg, shape.heads.head_dim),
+    alibi = cfg.flag("alibi", default=False)
+    form = _form(shape.heads, alive="4H" if parallel and two_norms else "3H", new=new)._replace(
+        mlp=plain(cfg.text("activation", default="gelu"), hidden="5H" if parallel and two_norms else "4H"),
+        checked=cfg.text("model_type") == "falcon" and parallel and not alibi,
+        rotary_dim=None if alibi else rotary_dim(cfg, shape.heads.head_dim),
     )
     return classic(shape, style, form)
+
+
+def _form(heads: Heads, *, alive: str, new: bool) -> ActivationForm:
+    """The fused projection lives as long as the values; the new architecture copies its keys and values for each query head."""
+    fused = (heads.n_heads + 2 * heads.n_kv_heads) * heads.head_dim
+    return ActivationForm(
+        norm="5H",
+        attention=(f"{alive} + 7Q + {fused}",) if new else ROTATION,
+        core=f"{alive} + Q + {fused}",
+        scores="4NL",
+        kept_scores="2NL",
+        kv_heads="expanded" if new else "broadcast",
+    )
 
 
 def _named_as_now(cfg: Config) -> Config:

@@ -40,7 +40,7 @@ def build(cfg: Config) -> ModelSpec:
     ffn = DenseFfn(cfg.integer("intermediate_size"), gated=model_type != "plm")
     style = MoeStyle(mlp_bias=model_type == "minicpm3" and cfg.flag("mlp_bias", default=False))
     layers = latent_layers(cfg, (read_mla(cfg),) * cfg.n_layers(), (ffn,) * cfg.n_layers(), style)
-    return assemble(cfg, layers, Style(tied=True), latent_form(cfg)._replace(checked=True))
+    return assemble(cfg, layers, Style(tied=True), latent_form(cfg)._replace(checked=model_type != "plm"))
 
 
 def _with_value_heads(cfg: Config) -> Config:

@@ -45,7 +45,7 @@ def build(cfg: Config) -> ModelSpec:
         norm="5H",
         core=PARTIAL_CORE if is_phi else "3H + 3Q + 2K + V + 2NR",
         mlp=plain(cfg.text("hidden_act", "activation_function", default="gelu_new" if is_phi else "relu2")),
-        checked=True,
+        checked=not first,
         rotary_dim=cfg.integer("rotary_dim", default=32) if first else rotary_dim(cfg, heads.head_dim, default=0.5),
     )
     return decoder(cfg, style, form)

@@ -31,7 +31,7 @@ def build(cfg: Config) -> ModelSpec:
         norm="5H",
         core=PARTIAL_CORE,
         mlp=("6H + 3I",),
-        checked=not (parallel or qk_norm),
+        checked=cfg.text("model_type") == "stablelm" and not (parallel or qk_norm),
         rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25),
     )
     return decoder(cfg, style, form)
