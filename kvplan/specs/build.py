@@ -36,6 +36,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
         from kvplan.specs.heads import headed
 
         spec = headed(spec, cfg)
+    spec = spec._replace(caveats=(*spec.caveats, *_foreign_class(cfg, model_type, module)))
     return checked(stored(_whole(spec, cfg), cfg), where=where)
 
 
@@ -51,6 +52,19 @@ def _family(cfg: Config, model_type: str) -> ModuleType | None:
             return by_class
     found: ModuleType | None = _discover.claimant(ARCHS, "MODEL_TYPES", model_type) if model_type else None
     return found
+
+
+def _foreign_class(cfg: Config, model_type: str, module: ModuleType | None) -> tuple[Caveat, ...]:
+    """A class of one family under the type of another: engines that go by the class will build something else."""
+    named = next(iter(cfg.texts("architectures", default=())), "")
+    family = named.removesuffix("ForCausalLM").lower()
+    if not named.endswith("ForCausalLM") or _plain(model_type).startswith(_plain(family)) or _plain(family).startswith(_plain(model_type)):
+        return ()
+    other = _discover.claimant(ARCHS, "MODEL_TYPES", family)
+    if other is None or other is module:
+        return ()
+    message = f"{cfg.where}: architectures says {named}, model_type says {model_type}: counted as {model_type}, which Transformers goes by"
+    return (Caveat("KV015", "warning", message, "vLLM goes by architectures: make the two agree"),)
 
 
 def _whole(spec: ModelSpec, cfg: Config) -> ModelSpec:

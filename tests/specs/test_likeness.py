@@ -57,3 +57,9 @@ def test_a_class_that_nobody_knows_is_counted_as_the_family_s_with_a_warning(nam
     spec = build(LIKE | {"model_type": "llama", "architectures": [name]}, where="config.json")
     assert (spec.n_params, spec.exact, [caveat.rule for caveat in spec.caveats]) == (known.n_params, False, ["KV005"])
     assert name in spec.caveats[0].message
+
+
+def test_two_families_in_one_config_are_told() -> None:
+    spec = build(LIKE | {"model_type": "qwen2", "architectures": ["LlamaForCausalLM"]}, where="config.json")
+    assert [caveat.rule for caveat in spec.caveats] == ["KV015"]
+    assert build(LIKE | {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}, where="config.json").caveats == ()

@@ -21,7 +21,8 @@ def run(said: Said) -> int:
 
 COMMAND = Command(
     name="models",
-    help="The built-in models, or those that all WORDS stand in; with one MODEL, its layers and weights.\n\nMODEL is an id, an alias, a config.json, a directory or a spec file.",
+    help="The built-in models, or those that all WORDS stand in; with one MODEL, its layers and weights.\n\n"
+    "MODEL is an id, an alias, a config.json, a directory or a spec file.",
     argument="[MODEL or WORDS]",
     options=(
         Option("--spec", "Print the spec file of NAME, which every command reads as MODEL.", "Output"),
