@@ -1,3 +1,5 @@
+import pytest
+
 import kvplan
 
 
@@ -12,3 +14,8 @@ def test_the_library_answers_as_the_command_line_does() -> None:
 def test_every_public_name_is_there() -> None:
     assert all(hasattr(kvplan, name) for name in kvplan.__all__)
     assert dir(kvplan) == sorted(kvplan.__all__)
+
+
+def test_verify_takes_what_estimate_takes() -> None:
+    with pytest.raises(kvplan.KvplanError, match="not on h100-sxm"):
+        kvplan.verify("llama-2-7b", ctx=64, gpu="h100-sxm")

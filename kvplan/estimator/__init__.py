@@ -16,7 +16,7 @@ from kvplan.core.workload import Workload
 from kvplan.estimator import findings, inverse
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import workload
-from kvplan.estimator.options import Options
+from kvplan.estimator.options import Options, in_words
 from kvplan.specs import load_model
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     forward, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high), ``entries``, ``kv``, ``phases``,
     ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a wrong request.
     """
-    said = {name: str(value) for name, value in options.items() if value is not None}
-    return answer(Options(model=model, command=(), **said))
+    return answer(in_words(model, options))
 
 
 def answer(options: Options, *, probe: bool = False) -> Estimate:

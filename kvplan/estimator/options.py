@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Keywords(TypedDict, total=False):
-        """The options of ``kvplan.estimate`` beside the model."""
+        """The options of ``kvplan.estimate`` and ``kvplan.verify`` beside the model."""
 
         ctx: int | str
         batch: int | str
@@ -39,3 +39,8 @@ class Options(NamedTuple):
     gpu: str | None = None
     gpus: str | None = None
     budget: str | None = None
+
+
+def in_words(model: str, options: "Keywords") -> Options:
+    """The request that ``model`` and keywords make; None is as good as not said."""
+    return Options(model=model, command=(), **{name: str(value) for name, value in options.items() if value is not None})

@@ -1,6 +1,8 @@
-"""A verification as the text a person reads: each term's estimate beside what was measured."""
+"""A verification as text and JSON: each term's estimate beside what was measured."""
 
+from kvplan import __version__
 from kvplan.core.units import format_size
+from kvplan.render.json_ import SCHEMA_VERSION
 from kvplan.render.table import aligned
 from kvplan.verifier.reconcile import Term
 from kvplan.verifier.verification import Verification, timings
@@ -23,9 +25,38 @@ def text(found: Verification) -> str:
     return "\n".join((head, "", *lines, "", took, versions, *saved, verdict, ""))
 
 
+def as_json(found: Verification) -> dict[str, object]:
+    """The JSON object of ``kvplan verify``."""
+    record = found.record
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kvplan": __version__,
+        "tier": found.tier,
+        "ok": found.ok,
+        "model": record.job.id,
+        "workload": found.estimate.workload._asdict(),
+        "outcome": record.outcome,
+        "terms": [_term(term) for term in found.terms],
+        "timings": timings(record),
+        "versions": record.versions,
+        "device": record.device._asdict(),
+    }
+
+
+def _term(term: Term) -> dict[str, object]:
+    return {
+        "term": term.term,
+        "phase": term.phase,
+        "estimate_bytes": term.estimate.best,
+        "low_bytes": term.estimate.low,
+        "high_bytes": term.estimate.high,
+        "measured_bytes": term.measured_bytes,
+        "tolerance_bytes": term.tolerance_bytes,
+        "ok": term.ok,
+    }
+
+
 def _row(term: Term) -> tuple[str, ...]:
-    if term.measured_bytes is None:
-        return (term.term, term.phase, format_size(term.estimate.best), "not measured", "", "", "")
     off = term.measured_bytes - term.estimate.best
     return (
         term.term,

@@ -1,6 +1,6 @@
 """Measures real runs and reconciles them with the estimate; the only code that runs torch, in a child process.
 
-``verify(options)`` does both. Nothing is imported before it is used: where measurements are taken, the rest of kvplan's
+``verify(model)`` does both. Nothing is imported before it is used: where measurements are taken, the rest of kvplan's
 dependencies may be missing.
 """
 

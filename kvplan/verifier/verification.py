@@ -5,12 +5,13 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kvplan import __version__
+from kvplan import estimator
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import format_size
-from kvplan.estimator import Estimate, Options, answer
+from kvplan.estimator import Estimate, Options
+from kvplan.estimator.options import in_words
 from kvplan.hardware import host
 from kvplan.verifier import files
 from kvplan.verifier.configs import config_of
@@ -18,6 +19,11 @@ from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.reconcile import Term, reconcile
 from kvplan.verifier.record import Job, Record
 from kvplan.verifier.shrink import cut
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from kvplan.estimator.options import Keywords
 
 Backend = Literal["cuda", "cpu"]
 
@@ -40,6 +46,25 @@ class Verification(NamedTuple):
 
 
 def verify(
+    model: str,
+    *,
+    backend: Backend = "cuda",
+    n_layers: int | None = None,
+    record_in: Path | None = None,
+    timeout_s: float = TIMEOUT_S,
+    **options: "Unpack[Keywords]",
+) -> Verification:
+    """Run ``model`` with random weights at its real shapes and reconcile the run with the estimate.
+
+    ``backend`` cuda measures the first attached GPU; cpu measures weights and cache, which hold on any device. With
+    ``n_layers`` only the first layers are built, and estimated. The record is written into the folder ``record_in``.
+    Options are those of ``kvplan.estimate``. Raises RequestError for what Transformers does not run so; UnavailableError
+    when torch or a GPU is missing, the run does not fit in what is free, or takes longer than ``timeout_s``, or fails.
+    """
+    return answer(in_words(model, options), backend=backend, n_layers=n_layers, record_in=record_in, timeout_s=timeout_s)
+
+
+def answer(
     options: Options,
     *,
     backend: Backend = "cuda",
@@ -47,23 +72,29 @@ def verify(
     record_in: Path | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> Verification:
-    """Run the model of ``options`` with random weights at its real shapes and reconcile the run with the estimate.
-
-    ``backend`` cuda measures the first attached GPU; cpu measures weights and cache, which hold on any device. With
-    ``n_layers`` only the first layers are built, and estimated. The record is written into the folder ``record_in``.
-    Raises RequestError for what Transformers does not run so; UnavailableError when torch or a GPU is missing, the run
-    does not fit in what is free, or fails.
-    """
+    """The same for a request in words: ``verify`` says what is done and raised."""
     config = _cut(config_of(options.model or ""), n_layers)
-    with tempfile.TemporaryDirectory() as folder:
-        asked = options if n_layers is None else options._replace(model=_written(config, Path(folder)))
-        _check_device(options, backend)
-        runnable = _check_settings(answer(asked._replace(gpu=None, gpus=None)))
-        _need_torch()
-        estimate = runnable if backend == "cpu" else answer(asked._replace(gpu="local", gpus="1"))
+    estimate = _estimate(options if n_layers is None else options._replace(model=None), config, backend)
     job = _job(options.model or "", config, estimate, backend)
+    record = _measured(job._replace(max_bytes=_guard(estimate, backend)), timeout_s)
+    saved = files.write(record, record_in) if record_in else None
+    return Verification(backend, estimate, record, reconcile(estimate, record), saved)
+
+
+def _estimate(options: Options, config: dict[str, object], backend: Backend) -> Estimate:
+    """The estimate of what will run: of ``config`` where the options name no model. Nothing is probed for a run that can't be."""
+    _check_device(options, backend)
+    with tempfile.TemporaryDirectory() as folder:
+        asked = options if options.model is not None else options._replace(model=_written(config, Path(folder)))
+        runnable = _check_settings(estimator.answer(asked._replace(gpu=None, gpus=None)))
+        _need_torch()
+        return runnable if backend == "cpu" else estimator.answer(asked._replace(gpu="local", gpus="1"))
+
+
+def _measured(job: Job, timeout_s: float) -> Record:
+    """The record of a run that came to something. Raises UnavailableError for any other."""
     try:
-        record = measure(job._replace(max_bytes=_guard(estimate, backend)), timeout_s=timeout_s)
+        record = measure(job, timeout_s=timeout_s)
     except ChildError as problem:
         raise UnavailableError("run_failed", f"the run failed: {problem}", hint="a smaller --ctx or --batch may tell more") from None
     if record.outcome in ("failed", "refused"):
@@ -72,26 +103,7 @@ def verify(
             f"the run failed: {record.error}",
             hint="these are the words of Transformers: try another version of it, or more layers",
         )
-    saved = files.write(record, record_in) if record_in else None
-    return Verification(backend, estimate, record, reconcile(estimate, record), saved)
-
-
-def to_json(found: Verification) -> dict[str, object]:
-    """The JSON object of ``kvplan verify``."""
-    record = found.record
-    return {
-        "schema_version": 1,
-        "kvplan": __version__,
-        "tier": found.tier,
-        "ok": found.ok,
-        "model": record.job.id,
-        "workload": found.estimate.workload._asdict(),
-        "outcome": record.outcome,
-        "terms": [_term(term) for term in found.terms],
-        "timings": timings(record),
-        "versions": record.versions,
-        "device": record.device._asdict(),
-    }
+    return record
 
 
 def timings(record: Record) -> Mapping[str, float | None]:
@@ -101,19 +113,6 @@ def timings(record: Record) -> Mapping[str, float | None]:
         "build_s": record.model.seconds if record.model else None,
         "prefill_s": record.prefill.seconds if record.prefill else None,
         "decode_step_s": decode.seconds / decode.n_steps if decode else None,
-    }
-
-
-def _term(term: Term) -> dict[str, object]:
-    return {
-        "term": term.term,
-        "phase": term.phase,
-        "estimate_bytes": term.estimate.best,
-        "low_bytes": term.estimate.low,
-        "high_bytes": term.estimate.high,
-        "measured_bytes": term.measured_bytes,
-        "tolerance_bytes": term.tolerance_bytes,
-        "ok": term.ok,
     }
 
 
@@ -128,7 +127,7 @@ def _written(config: dict[str, object], folder: Path) -> str:
 
 
 def _check_device(options: Options, backend: Backend) -> None:
-    """A run happens where it happens."""
+    """Raises RequestError where the options name hardware: the run decides that."""
     named = options.budget or (options.gpu if options.gpu not in (None, "local") else None)
     if named is not None or options.gpus not in (None, "1"):
         here = "the first attached GPU" if backend == "cuda" else "this processor"

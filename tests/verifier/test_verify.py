@@ -3,17 +3,21 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import GIB
-from kvplan.estimator import Options
 from kvplan.hardware import host, probe
-from kvplan.verifier import Verification, verification, verify
+from kvplan.render.verification import as_json
+from kvplan.verifier import Verification, verify
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
+
+if TYPE_CHECKING:
+    from kvplan.estimator.options import Keywords
 
 BASE: dict[str, object] = {
     "hidden_size": 64,
@@ -62,18 +66,18 @@ def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param(Options(gpu="h100-sxm"), "not on h100-sxm", id="another GPU"),
-        pytest.param(Options(budget="24GiB"), "not on 24GiB", id="a budget"),
-        pytest.param(Options(gpus="2"), "not on 2 GPUs", id="two GPUs"),
-        pytest.param(Options(cache="quantized"), "no quantized cache", id="a cache that random weights can't show"),
-        pytest.param(Options(kv_dtype="float8_e4m3fn"), "no quantized cache", id="a cache of fewer bits"),
-        pytest.param(Options(kv_dtype="float32"), "not in float32", id="a cache of more bits"),
-        pytest.param(Options(dtype="int4"), "none in int4", id="weights in no type of torch"),
+        pytest.param({"gpu": "h100-sxm"}, "not on h100-sxm", id="another GPU"),
+        pytest.param({"budget": "24GiB"}, "not on 24GiB", id="a budget"),
+        pytest.param({"gpus": "2"}, "not on 2 GPUs", id="two GPUs"),
+        pytest.param({"cache": "quantized"}, "no quantized cache", id="a cache that random weights can't show"),
+        pytest.param({"kv_dtype": "float8_e4m3fn"}, "no quantized cache", id="a cache of fewer bits"),
+        pytest.param({"kv_dtype": "float32"}, "not in float32", id="a cache of more bits"),
+        pytest.param({"dtype": "int4"}, "none in int4", id="weights in no type of torch"),
     ],
 )
-def test_what_is_not_run_so(options: Options, words: str, tmp_path: Path) -> None:
+def test_what_is_not_run_so(options: "Keywords", words: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError) as caught:
-        verify(options._replace(model=write(tmp_path, LLAMA)))
+        verify(write(tmp_path, LLAMA), **options)
     assert words in caught.value.message
     assert caught.value.hint
 
@@ -81,14 +85,14 @@ def test_what_is_not_run_so(options: Options, words: str, tmp_path: Path) -> Non
 def test_quantized_weights_are_not_random(tmp_path: Path) -> None:
     quantized = LLAMA | {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}}
     with pytest.raises(RequestError, match="needs real ones"):
-        verify(Options(model=write(tmp_path, quantized)))
+        verify(write(tmp_path, quantized))
 
 
 def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     forbid_runs(monkeypatch)
     with pytest.raises(UnavailableError) as caught:
-        verify(Options(model=write(tmp_path, LLAMA)))
+        verify(write(tmp_path, LLAMA))
     assert caught.value.exit_code == 3
     assert caught.value.message == "not installed: torch, transformers"
     assert caught.value.hint == "pip install 'kvplan[verify]'"
@@ -99,7 +103,7 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pretend_torch(monkeypatch)
     forbid_runs(monkeypatch)
     with pytest.raises(UnavailableError, match="no attached GPU"):
-        verify(Options(model=write(tmp_path, LLAMA)))
+        verify(write(tmp_path, LLAMA))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +120,7 @@ def test_the_size_is_guarded_before_anything_is_allocated(
     forbid_runs(monkeypatch)
     monkeypatch.setattr(host, "memory", lambda: memory)
     with pytest.raises(UnavailableError) as caught:
-        verify(Options(model=write(tmp_path, LLAMA), ctx="64"), backend="cpu")
+        verify(write(tmp_path, LLAMA), ctx="64", backend="cpu")
     assert caught.value.kind == kind
 
 
@@ -133,7 +137,7 @@ def test_configs(tmp_path: Path) -> None:
 
 
 def run(folder: Path, config: dict[str, object], prompt: str) -> Verification:
-    return verify(Options(model=write(folder, config), ctx="24", prompt=prompt, batch="2"), backend="cpu", timeout_s=240)
+    return verify(write(folder, config), ctx="24", prompt=prompt, batch="2", backend="cpu", timeout_s=240)
 
 
 @pytest.mark.torch
@@ -151,7 +155,7 @@ def test_weights_and_cache_are_right_to_the_byte(config: dict[str, object], prom
     found = run(tmp_path, config, prompt)
     assert found.ok, found.terms
     assert {"weights"} < {term.term for term in found.terms}
-    answer = verification.to_json(found)
+    answer = as_json(found)
     assert answer["tier"] == "cpu"
     assert json.loads(json.dumps(answer)) == answer
     assert found.record.versions["torch"]
@@ -163,7 +167,7 @@ def test_a_gpu_agrees_term_by_term() -> None:
     torch_or_skip()
     if probe.attached() is None:
         pytest.skip("needs an attached GPU")
-    found = verify(Options(model="smollm2-135m", ctx="2048", prompt="2040", batch="4"), timeout_s=240)
+    found = verify("smollm2-135m", ctx="2048", prompt="2040", batch="4", timeout_s=240)
     assert found.record.outcome == "ran"
     assert [term for term in found.terms if not term.ok] == []
     assert {"weights", "kv_cache", "activations", "peak"} <= {term.term for term in found.terms}
@@ -172,8 +176,7 @@ def test_a_gpu_agrees_term_by_term() -> None:
 @pytest.mark.torch
 def test_fewer_layers_and_a_record(tmp_path: Path) -> None:
     torch_or_skip()
-    options = Options(model=write(tmp_path, LLAMA), ctx="24", prompt="20")
-    found = verify(options, backend="cpu", n_layers=1, record_in=tmp_path / "records", timeout_s=240)
+    found = verify(write(tmp_path, LLAMA), ctx=24, prompt=20, backend="cpu", n_layers=1, record_in=tmp_path / "records", timeout_s=240)
     assert found.ok
     assert found.estimate.model.n_layers == 1
     assert found.saved is not None
@@ -226,19 +229,19 @@ def ended(outcome: str) -> str:
 def test_a_process_that_dies_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answered(monkeypatch, code=3)
     with pytest.raises(UnavailableError, match="code 3: boom"):
-        verify(Options(model=write(tmp_path, LLAMA), ctx="24"), backend="cpu")
+        verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
 
 
 @pytest.mark.parametrize("outcome", ["failed", "refused"])
 def test_a_run_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str) -> None:
     answered(monkeypatch, stdout=ended(outcome))
     with pytest.raises(UnavailableError, match="words of the run"):
-        verify(Options(model=write(tmp_path, LLAMA), ctx="24"), backend="cpu")
+        verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
 
 
 def test_running_out_of_memory_is_an_answer_and_not_ok(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answered(monkeypatch, stdout=f"a library's chatter\n{ended('oom')}\n")
-    found = verify(Options(model=write(tmp_path, LLAMA), ctx="24"), backend="cpu")
+    found = verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
     assert not found.ok
     assert found.terms == ()
-    assert verification.to_json(found)["timings"] == {"build_s": None, "prefill_s": None, "decode_step_s": None}
+    assert as_json(found)["timings"] == {"build_s": None, "prefill_s": None, "decode_step_s": None}

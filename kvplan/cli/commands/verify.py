@@ -1,39 +1,30 @@
 """``kvplan verify``."""
 
-from pathlib import Path
-
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
 from kvplan.core.units import parse_count
 from kvplan.estimator import Options
-
-RECORDS = Path("reports/measurements")
+from kvplan.verifier import files
 
 
 def run(said: Said) -> int:
     """A real run beside its estimate; exit 1 when a term is out of its tolerance."""
-    from kvplan.verifier import verify
-    from kvplan.verifier.verification import to_json
+    from kvplan.render import json_, verification
+    from kvplan.verifier.verification import answer
 
     if not said.words:
         raise RequestError("usage", "no MODEL was named", hint="kvplan verify llama-2-7b --ctx 4096 --batch 1")
     known = {name: value for name, value in said.values.items() if name in Options._fields}
     layers = said.values.get("layers")
-    found = verify(
+    found = answer(
         Options(model=said.words[0], command=(), **known),
         backend="cpu" if said.values.get("backend") == "cpu" else "cuda",
         n_layers=None if layers is None else parse_count(layers, option="--layers"),
-        record_in=RECORDS if "record" in said.flags else None,
+        record_in=files.FOLDER if "record" in said.flags else None,
     )
-    if "json" in said.flags:
-        from kvplan.render.json_ import dumps
-
-        streams.write(dumps(to_json(found)) + "\n", said)
-    else:
-        from kvplan.render.verification import text
-
-        streams.write(text(found), said)
+    shown = json_.dumps(verification.as_json(found)) + "\n" if "json" in said.flags else verification.text(found)
+    streams.write(shown, said)
     return EXIT_OK if found.ok else EXIT_NO
 
 
@@ -48,7 +39,7 @@ COMMAND = Command(
             "--backend", "cuda measures the first attached GPU (default), cpu weights and cache.", "Run", "TIER", choices=("cuda", "cpu")
         ),
         Option("--layers", "Build and estimate only the first N layers.", "Run", "N"),
-        Option("--record", f"Keep the record under {RECORDS}.", "Run"),
+        Option("--record", f"Keep the record under {files.FOLDER}.", "Run"),
         options.PRECISION[0],
         *options.ENGINE[1:],
         *options.OUTPUT,
