@@ -21,17 +21,17 @@ CUDNN_FROM = (9, 0)
 
 
 class Margin(NamedTuple):
-    """How far activations may be off, in hundredths of themselves, and of everything beside the weights."""
+    """How far the activations may be off, in hundredths: of what the prompt's pass holds beside the cache (only upwards),
+    and of everything beside the weights. Both grow with the workload, so that the bounds do."""
 
-    below: int
-    above: int
+    above_surge: int
     of_all: int
 
 
-TRACED = Margin(below=1, above=3, of_all=0)
+TRACED = Margin(above_surge=3, of_all=1)
 """96 traces of 16 models: the prefill within 0.03 %, decoding within 1 % of what is beside the weights."""
 
-LIKELY = Margin(below=1, above=3, of_all=25)
+LIKELY = Margin(above_surge=3, of_all=25)
 """Architectures counted by likeness: up to 21 % off in traces (a feed-forward without a gate)."""
 
 CUDNN_ABOVE = 10
@@ -110,9 +110,8 @@ class Deployment:
     def _activations(self, peaks: Peaks) -> Interval:
         beside = max(peaks.prefill, peaks.decode)
         best = beside - peaks.cache - peaks.state - peaks.logits
-        below, above, of_all = self._margin
-        spread = beside * of_all // 100
-        return Interval(max(0, best - best * below // 100 - spread), best, best + best * above // 100 + spread)
+        spread = beside * self._margin.of_all // 100
+        return Interval(max(0, best - spread), best, best + spread + peaks.surge * self._margin.above_surge // 100)
 
 
 def _transient(peaks: Peaks) -> int:
@@ -124,7 +123,7 @@ def _margin(model: ModelSpec, capability: tuple[int, int] | None, *, newer: bool
     """Wider for likenesses and newer versions; on Hopper and newer cuDNN's attention takes a workspace that nobody published."""
     base = TRACED if model.form.checked else LIKELY
     cudnn = CUDNN_ABOVE if capability is not None and capability >= CUDNN_FROM else 0
-    return base._replace(above=base.above + cudnn, of_all=base.of_all + (NEWER_OF_ALL if newer else 0))
+    return base._replace(above_surge=base.above_surge + cudnn, of_all=base.of_all + (NEWER_OF_ALL if newer else 0))
 
 
 class _Same:

@@ -15,13 +15,17 @@ IDS = 8  # int64
 
 
 class Peaks(NamedTuple):
-    """Bytes beside the weights: the fuller cache of the run, and the peak of each pass (0 where it doesn't happen)."""
+    """Bytes beside the weights: the fuller cache of the run, and the peak of each pass (0 where it doesn't happen).
+
+    ``surge`` is what the pass over the prompt holds beside the cache.
+    """
 
     cache: int
     state: int
     prefill: int
     decode: int
     logits: int
+    surge: int
 
 
 class Footprint:
@@ -48,7 +52,8 @@ class Footprint:
         cache = load.batch * (self._sum(self.fullest(load)) + plan.fixed_bytes)
         first, logits = self._prompt_peak(load, ragged=ragged)
         later = held + self._decode_peak(load) if load.decode_steps else 0
-        return Peaks(cache, load.batch * plan.state_bytes, held + first, later, logits if held + first >= later else 0)
+        surge = first - load.batch * self._sum(self._after_prompt(load))
+        return Peaks(cache, load.batch * plan.state_bytes, held + first, later, logits if held + first >= later else 0, surge)
 
     def fullest(self, load: Workload) -> tuple[int, ...]:
         """Entries of each rule when the cache is fullest: after the prompt, or at the end."""
