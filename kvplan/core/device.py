@@ -49,16 +49,16 @@ class Place(NamedTuple):
 
 
 class Node(NamedTuple):
-    """The machine: its accelerators in order, and host memory where it is known.
+    """The machine: its accelerators in order, and what other processes hold of each (nothing where that is left out).
 
-    ``notes`` say what was chosen where a name could mean several cards.
+    ``source`` is ``flag``, ``attached`` or ``budget``, None where nobody named hardware. ``notes`` say what was chosen
+    where a name could mean several cards.
     """
 
     id: str | None
     source: str | None
     gpus: tuple[Gpu, ...]
     used_before_bytes: tuple[int, ...] = ()
-    ram_bytes: int | None = None
     notes: tuple[str, ...] = ()
 
     def places(self) -> tuple[Place, ...]:

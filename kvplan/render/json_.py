@@ -26,13 +26,7 @@ def estimate(answer: Estimate) -> dict[str, object]:
         "schema_version": SCHEMA_VERSION,
         "kvplan": __version__,
         "model": _model(answer),
-        "engine": {
-            "name": answer.engine,
-            "version": answer.version,
-            "settings": dict(answer.settings),
-            "ignored": [flag.name for flag in answer.ignored],
-            "command": list(answer.command),
-        },
+        "engine": _engine(answer),
         "workload": answer.workload._asdict(),
         "device": {"id": answer.node.id, "source": answer.node.source, "n_devices": len(answer.node.gpus)},
         "places": [_place(place) for place in answer.places],
@@ -66,6 +60,16 @@ def _model(answer: Estimate) -> dict[str, object]:
         "n_layers": model.n_layers,
         "max_ctx_tokens": model.max_ctx_tokens,
         "stored_dtype": model.stored_dtype,
+    }
+
+
+def _engine(answer: Estimate) -> dict[str, object]:
+    return {
+        "name": answer.engine,
+        "version": answer.version,
+        "settings": dict(answer.settings),
+        "ignored": [flag.name for flag in answer.ignored],
+        "command": list(answer.command),
     }
 
 

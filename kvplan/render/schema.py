@@ -93,7 +93,7 @@ class Phases(_Strict):
 class KvGroup(_Strict):
     """Layers with one cache geometry."""
 
-    kind: str
+    kind: Literal["full", "sliding", "chunked", "compressed", "mla", "recurrent", "cross"]
     n_layers: int
     window_tokens: int | None
     bytes_per_token_per_layer: int

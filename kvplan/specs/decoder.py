@@ -6,7 +6,6 @@ A family that differs only in these says so in a ``Style``; one that differs mor
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from kvplan.core.mixers import Mixer
 from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec
 from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
 from kvplan.specs.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
@@ -137,9 +136,3 @@ def rotary_dim(cfg: Config, head_dim: int, *, default: float = 1.0) -> int:
 def rotary_width(cfg: Config, *, default: float = 1.0) -> int:
     """Width of the rotary tables of a config whose heads are as ``read_heads`` finds them."""
     return rotary_dim(cfg, read_heads(cfg, cfg.integer("hidden_size")).head_dim, default=default)
-
-
-def only_mixer(layer: Layer) -> Mixer:
-    """The mixer of a layer that has one."""
-    (found,) = layer.mixers
-    return found

@@ -34,21 +34,8 @@ def build_llama_like(cfg: Config, *, known: Callable[[], Iterable[str]]) -> Mode
     ``known`` gives the model types that adapters claim, for near matches.
     """
     model_type = cfg.text("model_type", default="") or next(iter(cfg.texts("architectures", default=())), "")
-    missing = [key for key in _NEEDED if not cfg.has(key)]
-    foreign = [
-        key
-        for key in cfg.data
-        if key not in _HARMLESS and cfg.data[key] not in (None, False, 0, [], {}) and any(part in key for part in _FOREIGN)
-    ]
-    act = cfg.text("hidden_act", "hidden_activation", default="none given")
-    if missing or foreign or act not in _GATED_ACTS:
-        reason = (
-            f"and {', '.join(missing)} missing"
-            if missing
-            else f"with keys that LLaMA doesn't have ({', '.join(foreign[:4])})"
-            if foreign
-            else f"with activation '{act}'"
-        )
+    reason = _unlike(cfg)
+    if reason is not None:
         raise ConfigError(
             f"{cfg.where}: model_type",
             f"unknown architecture '{model_type}', {reason}: its memory can't be told from this file",
@@ -65,3 +52,19 @@ def build_llama_like(cfg: Config, *, known: Callable[[], Iterable[str]]) -> Mode
         "biases, extra norms or an ungated feed-forward would change the numbers; check the parameter count",
     )
     return spec._replace(exact=False, caveats=(caveat,))
+
+
+def _unlike(cfg: Config) -> str | None:
+    """Why the config can't be taken for LLaMA's, or None."""
+    missing = [key for key in _NEEDED if not cfg.has(key)]
+    if missing:
+        return f"and {', '.join(missing)} missing"
+    foreign = [
+        key
+        for key in cfg.data
+        if key not in _HARMLESS and cfg.data[key] not in (None, False, 0, [], {}) and any(part in key for part in _FOREIGN)
+    ]
+    if foreign:
+        return f"with keys that LLaMA doesn't have ({', '.join(foreign[:4])})"
+    act = cfg.text("hidden_act", "hidden_activation", default="none given")
+    return None if act in _GATED_ACTS else f"with activation '{act}'"

@@ -8,12 +8,11 @@ import json
 import sys
 from pathlib import Path
 
+from kvplan.core.units import GIB
 from kvplan.verifier import files
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.record import Job, Record
 from kvplan.verifier.shrink import tiny
-
-GIB = 2**30
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -27,15 +27,7 @@ def answer(job: Job) -> Record:
     from kvplan.verifier.child.meters import CpuMeter, CudaMeter
 
     transformers.logging.set_verbosity_error()
-    blank = Record(
-        job=job,
-        outcome="failed",
-        error=None,
-        taken_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        versions={"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__},
-        device=Device(job.device, platform.processor() or platform.machine(), None, None, None),
-        before=Snapshot(),
-    )
+    blank = _blank(job, {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__})
     if job.device == "cuda" and not torch.cuda.is_available():
         return blank._replace(error="torch sees no CUDA device")
     meter = CudaMeter() if job.device == "cuda" else CpuMeter()
@@ -51,6 +43,19 @@ def answer(job: Job) -> Record:
     except Exception as problem:  # of a model's own code: any; the caller shows it
         return record._replace(outcome="failed", error=f"{type(problem).__name__}: {problem}")
     return record._replace(outcome="ran")
+
+
+def _blank(job: Job, versions: dict[str, str | None]) -> Record:
+    """The record before anything is known but the processor."""
+    return Record(
+        job=job,
+        outcome="failed",
+        error=None,
+        taken_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        versions=versions,
+        device=Device(job.device, platform.processor() or platform.machine(), None, None, None),
+        before=Snapshot(),
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from typing import NamedTuple
 
-MIB = 2**20
+from kvplan.core.units import MIB
 
 
 class View(NamedTuple):
