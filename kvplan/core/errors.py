@@ -40,7 +40,7 @@ def _sayable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-_MOST_CHARS = 1000
+_MOST_CHARS = 1000  # a dozen lines of a terminal
 
 
 def near_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:

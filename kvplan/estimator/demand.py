@@ -8,6 +8,7 @@ from kvplan.core.workload import Workload
 from kvplan.estimator.options import Options
 
 DEFAULT_CTX_TOKENS = 4096
+MAX_TOKENS = 2**50  # a PiB at a byte each
 
 
 def workload(options: Options, model: ModelSpec) -> tuple[Workload, tuple[Finding, ...]]:
@@ -25,7 +26,7 @@ def workload(options: Options, model: ModelSpec) -> tuple[Workload, tuple[Findin
             f"--prompt: {prompt} tokens are more than the {ctx} of --ctx",
             hint="--ctx holds prompt and output together; raise it or shorten the prompt",
         )
-    if ctx * batch > 2**50:
+    if ctx * batch > MAX_TOKENS:
         raise RequestError("bad_number", f"--ctx {ctx} × --batch {batch}: more tokens than any machine holds", hint="lower one of them")
     return Workload(ctx, batch, prompt), (*_default_ctx(options, ctx), *_beyond_limit(model, ctx))
 

@@ -1,4 +1,4 @@
-"""What the model's own files say that the user should know."""
+"""What the user should know of the model and of the hardware, whatever the engine."""
 
 from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix

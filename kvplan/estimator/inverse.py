@@ -67,7 +67,7 @@ def largest(short: Callable[[int], int], *, guess: int, most: int) -> int:
     return low
 
 
-_PATIENCE = 12
+_PATIENCE = 12  # looks after which halving alone decides: the line has then met a kink that it can't follow
 
 
 def _next(n: int, missing: int, last: tuple[int, int] | None, *, halve: bool, bracket: tuple[int, int]) -> int:

@@ -110,7 +110,7 @@ def _checked(count: int, said: str) -> int:
 def _no_gpu(n_gpus: int | None) -> Node:
     if n_gpus is not None and n_gpus > 1:
         raise RequestError(
-            "contradiction", f"--gpu none and --gpus {n_gpus} contradict each other", hint="name the GPU, or give --tp alone"
+            "contradiction", f"--gpu none and --gpus {n_gpus} contradict each other", hint="name the GPU, or leave --gpus out"
         )
     return UNKNOWN_NODE
 

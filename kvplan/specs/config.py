@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from kvplan.core.errors import RequestError, near_matches
 
-MAX_VALUE = 2**40
-MAX_LAYERS = 4096
+MAX_VALUE = 2**40  # thousands of times the largest size in any config: what is beyond is a mistake, and would only make work
+MAX_LAYERS = 4096  # the same for layers, each of which is built
 
 T = TypeVar("T")
 

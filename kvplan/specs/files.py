@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_BYTES = 16 * 2**20  # the largest real config.json has some 300 KiB
-MAX_NODES = 500_000
+MAX_NODES = 500_000  # hundreds of times what a spec file holds, and soon walked; aliases can stand for any number
 
 
 def read_text(path: Path) -> str:

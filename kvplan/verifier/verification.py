@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Backend = Literal["cuda", "cpu"]
 
-TIMEOUT_S = 900.0
+TIMEOUT_S = 900.0  # a choice: longer than anybody waits
 
 
 class Verification(NamedTuple):

@@ -13,7 +13,7 @@ from kvplan.verifier.child.held import cache_bytes
 from kvplan.verifier.child.meters import Meter
 from kvplan.verifier.record import Job, Phase, Record
 
-WARM_UP_TOKENS = 32
+WARM_UP_TOKENS = 32  # a choice: a prompt that needs the kernels and costs little
 
 # Up to 5.23 the cache went by other names; 5.24 calls it `cache` in every model.
 _CACHE_NAMES = ("cache", "past_key_values", "cache_params")
