@@ -183,7 +183,8 @@ class ModelSpec(NamedTuple):
     model neither runs nor counts them. ``stored_dtype`` is the element type of every group that names no other.
     ``max_ctx_tokens`` is the position limit, None where the architecture has none. ``use_cache_off_in`` names the file
     that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
-    or the bytes of a quantized checkpoint are arithmetic. ``source``, ``revision`` and ``as_of`` say where the facts come from.
+    or the bytes of a quantized checkpoint are arithmetic; then they may be off by ``off_by`` hundredths below and above.
+    ``source``, ``revision`` and ``as_of`` say where the facts come from.
     """
 
     architecture: str
@@ -199,6 +200,7 @@ class ModelSpec(NamedTuple):
     use_cache_off_in: str | None = None
     quantization: str | None = None
     exact: bool = True
+    off_by: tuple[int, int] = (5, 5)
     caveats: tuple[Caveat, ...] = ()
     id: str = ""
     source: str = "config"

@@ -9,6 +9,7 @@ from kvplan.specs.config import Config
 
 METHODS = "kvplan.specs.quantization"
 ASSUMED = "float32"
+_SMALLEST_SHARE_LESS = 90  # hundredths: under 2 bits of 16, with scales
 
 
 def stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
@@ -84,4 +85,4 @@ def _unknown_method(spec: ModelSpec, quantization: Config, method: str | None) -
         f"{quantization.where}: unknown quantization method '{method}': weights are counted unquantized, an upper bound",
         did_you_mean(method or "", known) or f"known: {', '.join(known)}",
     )
-    return spec._replace(quantization=method, exact=False, caveats=(*spec.caveats, caveat))
+    return spec._replace(quantization=method, exact=False, off_by=(_SMALLEST_SHARE_LESS, 0), caveats=(*spec.caveats, caveat))

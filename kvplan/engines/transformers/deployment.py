@@ -60,7 +60,7 @@ class Deployment:
 
     def entries(self, load: Workload) -> tuple[Entry, ...]:
         """The pass with the highest peak, part by part; on a GPU also what the process holds beside its tensors."""
-        plan, peaks = self._plan, self._footprint.peaks(load, ragged=True)
+        plan, peaks = self._plan, self._footprint.peaks(load, bound=True)
         found = [entries.weights(self._weights), entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load))]
         if plan.state_bytes:
             found.append(entries.state(plan, load))
@@ -76,7 +76,7 @@ class Deployment:
         """Sum of the entries at ``place``. A prompt needs at least what a shorter one does, whatever its masks' alignment."""
         if place != PLACE:
             return ZERO
-        peaks = self._footprint.peaks(load, ragged=True)
+        peaks = self._footprint.peaks(load, bound=True)
         low, best, high = self._constant
         parts = [self._cache(load, peaks), self._activations(peaks), exactly(peaks.state + peaks.logits)]
         if self._on_gpu:
@@ -158,8 +158,9 @@ def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> ent
             sizes[key] = _layer_bytes(run.layer, settings.dtype)
         best += run.n_layers * sizes[key][0]
         less += 0 if keeps_router else run.n_layers * sizes[key][1]
+    below, above = (0, 0) if model.exact else model.off_by
     return entries.Weights(
-        size=Interval(best - less, best, best),
+        size=Interval(best - less - best * below // 100, best, best + best * above // 100),
         basis="exact" if model.exact and not less and settings.dtype in notes.PLAIN else "modeled",
         n_params=model.n_params,
         dtype=settings.dtype,

@@ -16,6 +16,7 @@ from kvplan.specs.ignored import Ignored
 Rule = Callable[[WeightGroup], Groups]
 
 _QUANTIZED_ROLES = ("attention", "indexer", "mixer", "mlp", "expert", "shared_expert")
+_OFF_BY = (1, 2)  # hundredths: tools differ in empty biases, extra scales and what they leave alone
 _NARROWEST_COLS = 16  # convolution kernels and vectors are never quantized
 
 
@@ -31,7 +32,7 @@ def quantized(spec: ModelSpec, cfg: Config, module: ModuleType) -> ModelSpec:
         layer._replace(weights=tuple(stored for group in layer.weights for stored in _stored(group, rule, ignored, index)))
         for index, layer in enumerate(spec.layers())
     ]
-    return spec._replace(runs=runs(layers), exact=False)
+    return spec._replace(runs=runs(layers), exact=False, off_by=_OFF_BY)
 
 
 def _stored(group: WeightGroup, rule: Rule, ignored: Ignored, layer: int) -> Groups:
