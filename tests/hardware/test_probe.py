@@ -1,91 +1,14 @@
 import builtins
-import os
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import NamedTuple
 
 import pytest
 
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import GIB, MIB
 from kvplan.hardware import catalog, host, probe
-
-
-class NVMLError(Exception):
-    pass
-
-
-class Card(NamedTuple):
-    name: str
-    total_mib: int
-    reserved_mib: int | None = 0
-    used_mib: int = 0
-    slices: "tuple[Card, ...] | None" = None
-    shared: bool = False
-
-
-class FakeNvml:
-    """NVML at the border: version 2 of the memory info says what the driver reserves, version 1 counts it as used."""
-
-    NVMLError = NVMLError
-    NVML_DEVICE_MIG_ENABLE = 1
-    nvmlMemory_v2 = 2
-
-    def __init__(self, *cards: Card) -> None:
-        self.cards = cards
-
-    def nvmlInit(self) -> None: ...
-
-    def nvmlShutdown(self) -> None: ...
-
-    def nvmlDeviceGetCount(self) -> int:
-        return len(self.cards)
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> Card:
-        return self.cards[index]
-
-    def nvmlDeviceGetName(self, card: Card) -> bytes | str:
-        return card.name.encode() if card.reserved_mib is None else card.name  # old versions of pynvml give bytes
-
-    def nvmlDeviceGetUUID(self, card: Card) -> str:
-        return f"GPU-{card.name}-{card.used_mib}"
-
-    def nvmlDeviceGetCudaComputeCapability(self, card: Card) -> tuple[int, int]:
-        if "TITAN Z" in card.name:
-            raise NVMLError("Not Supported")
-        return 9, 0
-
-    def nvmlDeviceGetMigMode(self, card: Card) -> tuple[int, int]:
-        if card.slices is None:
-            raise NVMLError("Not Supported")
-        return 1, 1
-
-    def nvmlDeviceGetMaxMigDeviceCount(self, card: Card) -> int:
-        return 7
-
-    def nvmlDeviceGetMigDeviceHandleByIndex(self, card: Card, index: int) -> Card:
-        assert card.slices is not None
-        if index >= len(card.slices):
-            raise NVMLError("Not Found")
-        return card.slices[index]
-
-    def nvmlDeviceGetMemoryInfo(self, card: Card, version: int = 1) -> SimpleNamespace:
-        if card.shared:
-            raise NVMLError("Not Supported")
-        if version == 2:
-            if card.reserved_mib is None:
-                raise NVMLError("Function Not Found")
-            return SimpleNamespace(total=card.total_mib * MIB, reserved=card.reserved_mib * MIB, used=card.used_mib * MIB)
-        return SimpleNamespace(total=card.total_mib * MIB, used=card.used_mib * MIB)
-
-
-def attach(monkeypatch: pytest.MonkeyPatch, *cards: Card, visible: str | None = None) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(*cards))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-
+from tests.hardware.memory import fake_memory, hide_memory
+from tests.hardware.nvml import Card, FakeNvml, NVMLError, attach
 
 H100 = Card("NVIDIA H100 80GB HBM3", 81559, 471, 1000)
 
@@ -186,8 +109,8 @@ def test_hidden_cards_are_not_attached(monkeypatch: pytest.MonkeyPatch, visible:
         probe.required(None)
 
 
-def test_memory_shared_with_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "memory", lambda: host.HostMemory(119 * GIB, 100 * GIB))
+def test_memory_shared_with_the_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_memory(monkeypatch, tmp_path, total_bytes=119 * GIB, available_bytes=100 * GIB)
     attach(monkeypatch, Card("NVIDIA GB10", 0, shared=True))
     node = probe.required(None)
     assert node.gpus[0].id == "dgx-spark"
@@ -195,7 +118,7 @@ def test_memory_shared_with_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     assert node.places()[0].usable_bytes == 100 * GIB
     attach(monkeypatch, Card("NVIDIA GB99", 0, shared=True))
     assert probe.required(None).gpus[0].cuda_bytes == 119 * GIB
-    monkeypatch.setattr(host, "memory", lambda: None)
+    hide_memory(monkeypatch, tmp_path)
     assert probe.required(None).gpus[0].cuda_bytes == 0
 
 
@@ -240,9 +163,7 @@ def test_looking_up_a_card_never_probes(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_host_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "meminfo").write_text("MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 1024 kB\n")
-    monkeypatch.setattr(host, "_MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(host, "_CGROUP", tmp_path)
+    fake_memory(monkeypatch, tmp_path, total_bytes=2 * MIB, available_bytes=MIB)
     assert host.memory() == host.HostMemory(2 * MIB, MIB)
     (tmp_path / "memory.max").write_text("max\n")
     assert host.memory() == host.HostMemory(2 * MIB, MIB)
@@ -252,5 +173,5 @@ def test_host_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("nothing")
     (tmp_path / "memory.max").write_text("max\n")
     assert host.memory() is not None  # the system's own page counts
-    monkeypatch.setattr(os, "sysconf", lambda name: int("no"))
+    hide_memory(monkeypatch, tmp_path)
     assert host.memory() is None

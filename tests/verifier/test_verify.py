@@ -8,48 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kvplan.core.errors import RequestError, UnavailableError
-from kvplan.core.units import GIB
-from kvplan.hardware import host, probe
+from kvplan.core.units import GIB, KIB
 from kvplan.render.verification import as_json
-from kvplan.verifier import Verification, verify
+from kvplan.verifier import verify
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
+from tests.hardware.memory import fake_memory, hide_memory
+from tests.verifier.models import LLAMA, write
 
 if TYPE_CHECKING:
     from kvplan.estimator.options import Keywords
-
-BASE: dict[str, object] = {
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "head_dim": 32,
-    "vocab_size": 100,
-}
-LLAMA: dict[str, object] = BASE | {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "num_hidden_layers": 3,
-    "dtype": "bfloat16",
-}
-GEMMA: dict[str, object] = BASE | {
-    "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "num_hidden_layers": 6, "sliding_window": 8, "dtype": "bfloat16",
-}  # fmt: skip
-MAMBA: dict[str, object] = {
-    "model_type": "mamba2", "architectures": ["Mamba2ForCausalLM"], "num_hidden_layers": 2, "hidden_size": 64, "num_heads": 4,
-    "head_dim": 32, "n_groups": 1, "state_size": 16, "vocab_size": 100, "dtype": "float32",
-}  # fmt: skip
-
-
-def write(folder: Path, config: dict[str, object]) -> str:
-    (folder / "config.json").write_text(json.dumps(config))
-    return str(folder)
-
-
-def torch_or_skip() -> None:
-    pytest.importorskip("torch", exc_type=ImportError)
-    pytest.importorskip("transformers", exc_type=ImportError)
 
 
 def forbid_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,18 +76,21 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "kind"),
+    ("available_bytes", "kind"),
     [
-        pytest.param(host.HostMemory(GIB, 100_000), "too_large", id="too little is free"),
+        pytest.param(96 * KIB, "too_large", id="too little is free"),
         pytest.param(None, "memory_unknown", id="nobody tells what is free"),
     ],
 )
 def test_the_size_is_guarded_before_anything_is_allocated(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, memory: host.HostMemory | None, kind: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, available_bytes: int | None, kind: str
 ) -> None:
     pretend_torch(monkeypatch)
     forbid_runs(monkeypatch)
-    monkeypatch.setattr(host, "memory", lambda: memory)
+    if available_bytes is None:
+        hide_memory(monkeypatch, tmp_path)
+    else:
+        fake_memory(monkeypatch, tmp_path, total_bytes=GIB, available_bytes=available_bytes)
     with pytest.raises(UnavailableError) as caught:
         verify(write(tmp_path, LLAMA), ctx="64", backend="cpu")
     assert caught.value.kind == kind
@@ -134,65 +106,6 @@ def test_configs(tmp_path: Path) -> None:
         config_of("llama-2-7c")
     with pytest.raises(RequestError, match="stdin"):
         config_of("-")
-
-
-def run(folder: Path, config: dict[str, object], prompt: str) -> Verification:
-    return verify(write(folder, config), ctx="24", prompt=prompt, batch="2", backend="cpu", timeout_s=240)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    ("config", "prompt"),
-    [
-        pytest.param(LLAMA, "20", id="full attention"),
-        pytest.param(LLAMA, "24", id="prefill alone"),
-        pytest.param(GEMMA, "20", id="windows that the prompt exceeds"),
-        pytest.param(MAMBA, "20", id="states"),
-    ],
-)
-def test_weights_and_cache_are_right_to_the_byte(config: dict[str, object], prompt: str, tmp_path: Path) -> None:
-    torch_or_skip()
-    found = run(tmp_path, config, prompt)
-    assert found.ok, found.terms
-    assert {"weights"} < {term.term for term in found.terms}
-    answer = as_json(found)
-    assert answer["tier"] == "cpu"
-    assert json.loads(json.dumps(answer)) == answer
-    assert found.record.versions["torch"]
-
-
-@pytest.mark.gpu
-@pytest.mark.torch
-def test_a_gpu_agrees_term_by_term() -> None:
-    torch_or_skip()
-    if probe.attached() is None:
-        pytest.skip("needs an attached GPU")
-    found = verify("smollm2-135m", ctx="2048", prompt="2040", batch="4", timeout_s=240)
-    assert found.record.outcome == "ran"
-    assert [term for term in found.terms if not term.ok] == []
-    assert {"weights", "kv_cache", "activations", "peak"} <= {term.term for term in found.terms}
-
-
-@pytest.mark.torch
-def test_fewer_layers_and_a_record(tmp_path: Path) -> None:
-    torch_or_skip()
-    found = verify(write(tmp_path, LLAMA), ctx=24, prompt=20, backend="cpu", n_layers=1, record_in=tmp_path / "records", timeout_s=240)
-    assert found.ok
-    assert found.estimate.model.n_layers == 1
-    assert found.saved is not None
-    assert json.loads(found.saved.read_text())["job"]["config"]["num_hidden_layers"] == 1
-
-
-@pytest.mark.torch
-def test_a_model_that_transformers_has_not(tmp_path: Path) -> None:
-    torch_or_skip()
-    job = Job("odd", {"model_type": "odd", "architectures": ["OddForCausalLM"]}, "float32", 24, 1, 20, device="cpu")
-    record = measure(job, timeout_s=240)
-    assert record.outcome == "failed"
-    assert "has no model for odd (OddForCausalLM)" in str(record.error)
-    record = measure(job._replace(config=LLAMA, max_bytes=1000), timeout_s=240)
-    assert record.outcome == "refused"
-    assert record.model is None
 
 
 @pytest.mark.parametrize(
@@ -212,10 +125,10 @@ def test_a_process_that_gives_no_record(tmp_path: Path, script: str, words: str)
         measure(Job("x", {}, "float32", 2, 1, 1), timeout_s=0.5 if "sleep" in script else 60, python=str(python))
 
 
-def answered(monkeypatch: pytest.MonkeyPatch, *, stdout: str = "", code: int = 0) -> None:
+def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stdout: str = "", code: int = 0) -> None:
     """The measuring process at the border: it ends with this."""
     pretend_torch(monkeypatch)
-    monkeypatch.setattr(host, "memory", lambda: host.HostMemory(64 * GIB, 64 * GIB))
+    fake_memory(monkeypatch, tmp_path, total_bytes=64 * GIB, available_bytes=64 * GIB)
     done = subprocess.CompletedProcess([], code, stdout, "boom")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
 
@@ -227,20 +140,20 @@ def ended(outcome: str) -> str:
 
 
 def test_a_process_that_dies_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answered(monkeypatch, code=3)
+    answered(monkeypatch, tmp_path, code=3)
     with pytest.raises(UnavailableError, match="code 3: boom"):
         verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
 
 
 @pytest.mark.parametrize("outcome", ["failed", "refused"])
 def test_a_run_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str) -> None:
-    answered(monkeypatch, stdout=ended(outcome))
+    answered(monkeypatch, tmp_path, stdout=ended(outcome))
     with pytest.raises(UnavailableError, match="words of the run"):
         verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
 
 
 def test_running_out_of_memory_is_an_answer_and_not_ok(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answered(monkeypatch, stdout=f"a library's chatter\n{ended('oom')}\n")
+    answered(monkeypatch, tmp_path, stdout=f"a library's chatter\n{ended('oom')}\n")
     found = verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
     assert not found.ok
     assert found.terms == ()
