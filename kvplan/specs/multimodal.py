@@ -30,9 +30,14 @@ def any_tower(cfg: Config, key: str = "vision_config", *, default: str) -> Tower
 
 
 def joined(text: ModelSpec, *parts: Groups, caveats: tuple[Caveat, ...] = ()) -> ModelSpec:
-    """``text`` with ``parts`` beside it; with ``caveats`` the count is marked inexact."""
+    """``text`` with ``parts`` beside it; with ``caveats`` the count is marked inexact.
+
+    Forms were traced in classes that see; those that hear hand back logits of their own.
+    """
     weights = (*text.weights, *(group for groups in parts for group in groups))
-    return text._replace(weights=weights, exact=text.exact and not caveats, caveats=(*text.caveats, *caveats))
+    hears = any(group.role == "audio" for group in weights)
+    form = text.form._replace(checked=text.form.checked and not hears)
+    return text._replace(form=form, weights=weights, exact=text.exact and not caveats, caveats=(*text.caveats, *caveats))
 
 
 def mlp_projector(*widths: int, bias: bool = True, name: str = "linear_") -> Groups:

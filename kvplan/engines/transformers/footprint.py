@@ -45,13 +45,16 @@ class Footprint:
         self._per_position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
         self._per_token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
 
-    def peaks(self, load: Workload, *, ragged: bool | None = None) -> Peaks:
-        """Peaks of ``load``. ``ragged=True`` takes every mask as off a multiple of 8, so that more tokens never cost less."""
+    def peaks(self, load: Workload, *, bound: bool = False) -> Peaks:
+        """Peaks of ``load``; with ``bound`` those that no shorter prompt or context exceeds.
+
+        Then every mask ends off a multiple of 8, and a token is chosen after the last step as after the others.
+        """
         plan = self.plan
         held = load.batch * (plan.fixed_bytes + plan.state_bytes)
         cache = load.batch * (self._sum(self.fullest(load)) + plan.fixed_bytes)
-        first, logits = self._prompt_peak(load, ragged=ragged)
-        later = held + self._decode_peak(load) if load.decode_steps else 0
+        first, logits = self._prompt_peak(load, bound=bound)
+        later = held + self._decode_peak(load, bound=bound) if load.decode_steps else 0
         surge = first - load.batch * self._sum(self._after_prompt(load))
         return Peaks(cache, load.batch * plan.state_bytes, held + first, later, logits if held + first >= later else 0, surge)
 
@@ -93,11 +96,11 @@ class Footprint:
             return self._kept(load.prompt_tokens, load)
         return tuple([load.prompt_tokens // rule.ratio for rule in self.plan.rules])
 
-    def _prompt_peak(self, load: Workload, *, ragged: bool | None) -> tuple[int, int]:
+    def _prompt_peak(self, load: Workload, *, bound: bool) -> tuple[int, int]:
         """Peak of the pass over the prompt, and how much of it is logits of all positions."""
         lines, point = self._prompt_lines(load)
         tokens = load.batch * load.prompt_tokens
-        most, last = peak(lines[:-1], point, ragged=ragged), peak(lines[-1:], point)
+        most, last = peak(lines[:-1], point, ragged=bound or None), peak(lines[-1:], point)
         most += self._per_position * load.prompt_tokens + self._per_token * tokens + self._masks(load, point.attended)
         last += IDS * tokens
         return max(most, last), self._logits * tokens if last >= most else 0
@@ -129,7 +132,7 @@ class Footprint:
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
 
-    def _decode_peak(self, load: Workload) -> int:
+    def _decode_peak(self, load: Workload, *, bound: bool) -> int:
         """Peak over all decode steps: the first, while windows still hold the prompt, or the last, when the cache is fullest."""
         prompt, ctx, batch = load.prompt_tokens, load.ctx_tokens, load.batch
         before = self._after_prompt(load)
@@ -138,6 +141,8 @@ class Footprint:
         if load.decode_steps > 1:
             fullest = self._kept(ctx - 1, load)
             most = max(most, self._step(load, fullest, ctx), peak((choosing(self.plan, copies=2),), Point(batch, 1, fullest, (), ())))
+        if bound:
+            most = max(most, peak((choosing(self.plan, copies=2),), Point(batch, 1, self._kept(ctx, load), (), ())))
         return most + IDS * batch * ctx
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:

@@ -110,6 +110,8 @@ def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
     ]
     if settings.cache == "static":
         found.append(NotModeled("cuda_graphs", "generate() compiles decoding with a static cache: the memory of its CUDA graphs"))
+    if any(group.role in ("vision", "audio") for group in model.weights):
+        found.append(NotModeled("towers", "what the vision or audio tower holds while it reads an input, and the tokens it adds"))
     if model.quantization:
         found.append(NotModeled("dequantization", f"buffers in which '{model.quantization}' layers unpack their weights"))
     return tuple(found)
