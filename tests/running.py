@@ -1,4 +1,4 @@
-"""What a run of the command line gave."""
+"""What a run of the command line gives."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,3 +11,14 @@ class Ran(NamedTuple):
 
 
 Run = Callable[..., Ran]
+
+
+def refused(kvplan: Run, *argv: str) -> str:
+    """The complaint about ``argv``, which must be one and not a crash."""
+    code, out, err = kvplan(*argv)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+    assert "internal error" not in err
+    return err

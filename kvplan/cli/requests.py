@@ -12,6 +12,7 @@ from kvplan.cli.command import Said
 from kvplan.core.errors import EXIT_OK, KvplanError, RequestError, did_you_mean
 from kvplan.estimator import Options, answer
 from kvplan.render import json_
+from kvplan.render.envelope import dumps
 from kvplan.specs import files
 from kvplan.specs.config import shown
 
@@ -35,7 +36,7 @@ def answer_all(said: Said) -> int:
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or problem
             raise RequestError("unreadable_file", f"{source}: {reason}", hint="check the path") from None
-        answers = (json_.dumps(_answer(raw, number)) + "\n" for number, raw in enumerate(_lines(source_file), 1) if raw.strip())
+        answers = (dumps(_answer(raw, number)) + "\n" for number, raw in enumerate(_lines(source_file), 1) if raw.strip())
         if "o" in said.values:
             streams.write("".join(answers), said)
         else:

@@ -1,11 +1,9 @@
 """The catalogue of GPUs as a table or JSON."""
 
-import json
-
-from kvplan import __version__
 from kvplan.core.device import Gpu
 from kvplan.core.units import GIB
 from kvplan.hardware import catalog, names
+from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 
 _HEAD = ("id", "name", "driver GiB", "usable GiB", "GB/s", "bf16 TFLOPS", "arch")
@@ -17,7 +15,7 @@ def listing(words: str, *, as_json: bool) -> str:
     found = [gpu_id for gpu_id, row in catalog.rows().items() if all(word in " ".join(row.values()).lower() for word in wanted)]
     gpus = [catalog.find(gpu_id) for gpu_id in found or [names.resolve(words).id]]
     if as_json:
-        return json.dumps({"schema_version": 1, "kvplan": __version__, "gpus": [_fields(gpu) for gpu in gpus]}, ensure_ascii=False) + "\n"
+        return document({"gpus": [_fields(gpu) for gpu in gpus]})
     lines = aligned([_HEAD, *(_row(gpu) for gpu in gpus)], left=frozenset({0, 1, 6}))
     return "\n".join(
         (*lines, "", "usable is what CUDA or its like gives a process; ≈: the driver's total, less what such cards keep back", "")

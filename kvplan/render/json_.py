@@ -1,50 +1,38 @@
 """An Estimate as the JSON object of the contract: every key present, null where it does not apply."""
 
-import json
-from collections.abc import Mapping
-
-from kvplan import __version__
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import Entry, Finding, Interval
 from kvplan.estimator.answer import Estimate, PlaceTotal
+from kvplan.render.envelope import enveloped
 from kvplan.render.formula import substituted
-
-SCHEMA_VERSION = 1
-
-Json = Mapping[str, object]
-
-
-def dumps(answer: Json) -> str:
-    """One JSON document."""
-    return json.dumps(answer, ensure_ascii=False)
 
 
 def estimate(answer: Estimate) -> dict[str, object]:
     """The whole answer."""
     fullest = answer.fullest
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kvplan": __version__,
-        "model": _model(answer),
-        "engine": _engine(answer),
-        "workload": answer.workload._asdict(),
-        "device": {"id": answer.node.id, "source": answer.node.source, "n_devices": len(answer.node.gpus)},
-        "places": [_place(place) for place in answer.places],
-        "entries": [_entry(entry) for entry in answer.entries],
-        **_sizes("total_", fullest.total),
-        **_sizes("needed_", fullest.needed),
-        "headroom_bytes": answer.headroom_bytes,
-        "phases": {**answer.phases._asdict(), "peak": answer.phases.peak},
-        "kv": {**answer.kv._asdict(), "groups": [group._asdict() for group in answer.kv.groups]},
-        "capacity": None if answer.capacity is None else _capacity(answer.capacity),
-        "performance": None,
-        "refusals": [refusal._asdict() for refusal in answer.refusals],
-        "verdict": answer.verdict,
-        "fits_on": [candidate._asdict() for candidate in answer.fits_on],
-        "predicted_log": list(answer.predicted_log),
-        "not_modeled": [item._asdict() for item in answer.not_modeled],
-        "findings": [_finding(finding) for finding in answer.findings],
-    }
+    return enveloped(
+        {
+            "model": _model(answer),
+            "engine": _engine(answer),
+            "workload": answer.workload._asdict(),
+            "device": {"id": answer.node.id, "source": answer.node.source, "n_devices": len(answer.node.gpus)},
+            "places": [_place(place) for place in answer.places],
+            "entries": [_entry(entry) for entry in answer.entries],
+            **_sizes("total_", fullest.total),
+            **_sizes("needed_", fullest.needed),
+            "headroom_bytes": answer.headroom_bytes,
+            "phases": {**answer.phases._asdict(), "peak": answer.phases.peak},
+            "kv": {**answer.kv._asdict(), "groups": [group._asdict() for group in answer.kv.groups]},
+            "capacity": None if answer.capacity is None else _capacity(answer.capacity),
+            "performance": None,
+            "refusals": [refusal._asdict() for refusal in answer.refusals],
+            "verdict": answer.verdict,
+            "fits_on": [candidate._asdict() for candidate in answer.fits_on],
+            "predicted_log": list(answer.predicted_log),
+            "not_modeled": [item._asdict() for item in answer.not_modeled],
+            "findings": [_finding(finding) for finding in answer.findings],
+        }
+    )
 
 
 def _model(answer: Estimate) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """The catalogue of models, one model in detail, and spec files."""
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -9,6 +8,7 @@ from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.core.units import format_size
+from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 from kvplan.specs import builtin, load_model
 from kvplan.specs.files import read_json, read_text
@@ -19,12 +19,12 @@ def listing(name: str, *, as_json: bool) -> str:
     found = [model_id for model_id in builtin.ids() if _matches(model_id, name)]
     if name and _is_model(name) and (len(found) < 2 or name.lower() in found):
         spec = load_model(name)
-        return _json({"model": _details(spec)}) if as_json else _detail_text(spec)
+        return document({"model": _details(spec)}) if as_json else _detail_text(spec)
     specs = [load_model(model_id) for model_id in found]
     if not specs:
         raise builtin.unknown(name)
     if as_json:
-        return _json({"models": [_row(spec) for spec in specs]})
+        return document({"models": [_row(spec) for spec in specs]})
     return _table(specs)
 
 
@@ -155,7 +155,3 @@ def _table(specs: list[ModelSpec]) -> str:
         for spec in specs
     ]
     return "\n".join(aligned([head, *rows])) + "\n"
-
-
-def _json(answer: dict[str, object]) -> str:
-    return json.dumps({"schema_version": 1, "kvplan": __version__, **answer}, ensure_ascii=False) + "\n"

@@ -1,8 +1,7 @@
 """A verification as text and JSON: each term's estimate beside what was measured."""
 
-from kvplan import __version__
 from kvplan.core.units import format_size
-from kvplan.render.json_ import SCHEMA_VERSION
+from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned
 from kvplan.verifier.reconcile import Term
 from kvplan.verifier.verification import Verification, timings
@@ -28,19 +27,19 @@ def text(found: Verification) -> str:
 def as_json(found: Verification) -> dict[str, object]:
     """The JSON object of ``kvplan verify``."""
     record = found.record
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kvplan": __version__,
-        "tier": found.tier,
-        "ok": found.ok,
-        "model": record.job.id,
-        "workload": found.estimate.workload._asdict(),
-        "outcome": record.outcome,
-        "terms": [_term(term) for term in found.terms],
-        "timings": timings(record),
-        "versions": record.versions,
-        "device": record.device._asdict(),
-    }
+    return enveloped(
+        {
+            "tier": found.tier,
+            "ok": found.ok,
+            "model": record.job.id,
+            "workload": found.estimate.workload._asdict(),
+            "outcome": record.outcome,
+            "terms": [_term(term) for term in found.terms],
+            "timings": timings(record),
+            "versions": record.versions,
+            "device": record.device._asdict(),
+        }
+    )
 
 
 def _term(term: Term) -> dict[str, object]:

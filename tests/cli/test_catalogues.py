@@ -7,16 +7,8 @@ import pytest
 
 from kvplan import __version__
 from kvplan.specs import builtin
+from tests.cli.configs import LLAMA
 from tests.running import Run
-
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 176,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 320,
-}
 
 
 def test_models_lists_every_builtin(kvplan: Run) -> None:

@@ -6,17 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import Run
+from tests.cli.configs import LLAMA
+from tests.running import Run, refused
 
-GOOD = {
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 176,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 320,
-    "torch_dtype": "float16",
-}
+GOOD = LLAMA | {"torch_dtype": "float16"}
 
 ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7bb"], "did you mean 'llama-2-7b'", id="a name with a near match"),
@@ -125,16 +118,6 @@ CHANGES = [
 ]
 
 
-def refused(kvplan: Run, *argv: str) -> str:
-    code, out, err = kvplan(*argv)
-    assert code == 2
-    assert out == ""
-    assert err.startswith("error: ")
-    assert "Traceback" not in err
-    assert "internal error" not in err
-    return err
-
-
 @pytest.mark.parametrize(("argv", "words"), ARGUMENTS)
 def test_arguments(kvplan: Run, argv: list[str], words: str) -> None:
     assert words in refused(kvplan, *argv)
@@ -215,97 +198,3 @@ def test_yaml_that_is_none(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("id: [1\nconfig: }")
     assert "mine.yaml:2:" in refused(kvplan, "estimate", str(path))
-
-
-def test_one_bad_request_does_not_lose_the_others(kvplan: Run, tmp_path: Path) -> None:
-    path = tmp_path / "requests.jsonl"
-    lines = [
-        '{"id": "a", "model": "llama-2-7b", "ctx": 4096, "batch": 8}',
-        "{nonsense",
-        '{"id": "b", "model": "nope"}',
-        "[1]",
-        '{"id": "c", "modle": "x"}',
-    ]
-    path.write_text("\n".join(lines))
-    code, out, _ = kvplan("estimate", "--requests", str(path))
-    answers = [json.loads(line) for line in out.splitlines()]
-    assert code == 0
-    assert [answer["id"] for answer in answers] == ["a", None, "b", None, "c"]
-    assert answers[0]["kv"]["ideal_bytes"] == 17_179_869_184
-    assert [answer["error"]["kind"] for answer in answers[1:]] == ["bad_json", "unknown_model", "bad_request", "unknown_option"]
-    assert "did you mean 'model'" in answers[4]["error"]["hint"]
-
-
-BAD_LINES = [
-    pytest.param(b'{"id": "a", "id": "b"}', None, "key 'id' appears twice", id="an id twice"),
-    pytest.param(b'{"id": "a", "kv-dtype": "fp16", "kv_dtype": "fp8"}', "a", "key 'kv_dtype' appears twice", id="an option twice"),
-    pytest.param(b'{"id": NaN, "model": "llama-2-7b"}', None, "NaN is no number in JSON", id="not a number"),
-    pytest.param(b'{"id": 1e999, "model": "llama-2-7b"}', None, "id: expected a string or a whole number, found Infinity", id="infinite"),
-    pytest.param(
-        b'{"id": {"a": 1}, "model": "llama-2-7b"}', None, 'id: expected a string or a whole number, found {"a": 1}', id="an object"
-    ),
-    pytest.param(b"null", None, "expected an object, found null", id="null"),
-    pytest.param(b'{"id": "a", "model": "-"}', "a", "'-' is stdin", id="stdin"),
-    pytest.param(b'{"id": "a", "command": "transformers -"}', "a", "'-' is stdin", id="stdin in a command"),
-    pytest.param(b'{"id": "a", "model": "a\\u0000b.json"}', "a", "null", id="a NUL"),
-    pytest.param(b'{"id": "a", "model": "\\ud800.json"}', "a", "ud800.json", id="half a character"),
-    pytest.param(b'{"id": "a", "model": "llama-2-7b", "ctx": true}', "a", "ctx: expected a string or a whole number", id="true"),
-    pytest.param(b'{"id": "a", "model": "llama-2-7b", "ctx": 4.0}', "a", "ctx: expected a string or a whole number", id="a float"),
-    pytest.param(b'{"id": "a", "model": "' + b"x" * 2**21 + b'"}', None, "longer than 1048576 bytes", id="a line without end"),
-    pytest.param(b"[" * 100_000, None, "invalid JSON", id="nested without end"),
-    pytest.param("{}".encode("utf-16"), None, "no model was named", id="UTF-16"),
-]
-
-
-@pytest.mark.parametrize(("line", "its_id", "words"), BAD_LINES)
-def test_bad_requests(kvplan: Run, tmp_path: Path, line: bytes, its_id: object, words: str) -> None:
-    path = tmp_path / "requests.jsonl"
-    path.write_bytes(line + b'\r\n\n{"id": "last", "model": "llama-2-7b"}' if b"\0" not in line else line)
-    code, out, err = kvplan("estimate", "--requests", str(path))
-    first, *rest = [json.loads(text, parse_constant=pytest.fail) for text in out.splitlines()]
-    assert (code, err, first["id"]) == (0, "", its_id)
-    assert its_id is not None or first["line"] == 1
-    assert words in first["error"]["message"]
-    assert first["error"]["kind"] != "internal_error"
-    assert all(answer["id"] == "last" and "error" not in answer for answer in rest)
-
-
-@pytest.mark.parametrize("option", [["--ctx", "8"], ["--gpu", "h100-sxm"], ["--require-fit"], ["--explain"]])
-def test_options_beside_requests(kvplan: Run, tmp_path: Path, option: list[str]) -> None:
-    assert f"{option[0]} beside --requests" in refused(kvplan, "estimate", "--requests", str(tmp_path / "any"), *option)
-
-
-@pytest.mark.parametrize("name", ["", ".", "..", "folder", "file/x", "nosuch/x", "x" * 300, "a\0b", "loop", "pipe"])
-def test_o_where_no_file_can_be(kvplan: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
-    Path("file").touch()
-    Path("loop").symlink_to("loop")
-    os.mkfifo("pipe")
-    before = sorted(Path().iterdir())
-    refused(kvplan, "estimate", "llama-2-7b", "--json", "-o", name)
-    assert sorted(Path().iterdir()) == before
-
-
-def test_o_through_links_and_into_devices(kvplan: Run, tmp_path: Path) -> None:
-    link, target = tmp_path / "link", tmp_path / "target"
-    link.symlink_to(target)
-    for _ in range(2):
-        assert kvplan("estimate", "llama-2-7b", "-q", "-o", str(link)) == (0, "", "")
-    assert link.is_symlink()
-    assert target.read_text().splitlines()[-1].startswith("# made by kvplan")
-    assert kvplan("estimate", "llama-2-7b", "-q", "-o", os.devnull) == (0, "", "")
-    assert "6,738,415,616" in kvplan("estimate", "llama-2-7b", "-q", "-o", "-").out
-    (tmp_path / "empty").touch()
-    assert kvplan("estimate", "llama-2-7b", "-q", "-o", str(tmp_path / "empty")) == (0, "", "")
-
-
-def test_o_overwrites_only_what_kvplan_made(kvplan: Run, tmp_path: Path) -> None:
-    mine, theirs = tmp_path / "mine.json", tmp_path / "theirs.json"
-    theirs.write_text("{}")
-    for _ in range(2):
-        assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(mine)).code == 0
-    assert json.loads(mine.read_text())["model"]["id"] == "llama-2-7b"
-    assert "was not made by kvplan" in refused(kvplan, "estimate", "llama-2-7b", "--json", "-o", str(theirs))
-    assert theirs.read_text() == "{}"
-    assert kvplan("estimate", "llama-2-7b", "--json", "-o", str(theirs), "--force").code == 0

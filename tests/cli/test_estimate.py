@@ -5,29 +5,20 @@ from pathlib import Path
 import pytest
 
 from kvplan.render.schema import EstimateAnswer, schema_text
+from tests.cli.configs import LLAMA
 from tests.running import Run
 
 Config = Callable[..., str]
 
 SCHEMA = Path(__file__).parent.parent / "cases" / "estimate" / "schema.json"
-LLAMA = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "hidden_size": 64,
-    "intermediate_size": 176,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 320,
-    "max_position_embeddings": 128,
-    "torch_dtype": "float16",
-}
+CONFIG = LLAMA | {"architectures": ["LlamaForCausalLM"], "max_position_embeddings": 128, "torch_dtype": "float16"}
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     def write(**changes: object) -> str:
         path = tmp_path / "config.json"
-        path.write_text(json.dumps({key: value for key, value in {**LLAMA, **changes}.items() if value != "gone"}))
+        path.write_text(json.dumps({key: value for key, value in {**CONFIG, **changes}.items() if value != "gone"}))
         return str(path)
 
     return write

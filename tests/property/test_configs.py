@@ -14,6 +14,7 @@ from kvplan.core.errors import KvplanError
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import Options, answer
 from kvplan.render import json_
+from kvplan.render.envelope import dumps
 from kvplan.specs.build import build
 
 CASES = Path(__file__).parent.parent / "data" / "families"
@@ -99,7 +100,7 @@ def test_any_file_is_estimated_or_refused(tmp_path: Path, config: dict[str, obje
         understandable(error, where="config.json")
     else:
         check(found.model)
-        json.loads(json_.dumps(json_.estimate(found)), parse_constant=pytest.fail)
+        json.loads(dumps(json_.estimate(found)), parse_constant=pytest.fail)
         for entry in found.entries:
             assert 0 <= entry.size.low <= entry.size.best <= entry.size.high
     assert time.monotonic() - start < PATIENCE_S

@@ -39,8 +39,9 @@ def _options(said: Said) -> Options:
 def _rendered(found: Estimate, said: Said) -> str:
     if "json" in said.flags:
         from kvplan.render import json_
+        from kvplan.render.envelope import dumps
 
-        return json_.dumps(json_.estimate(found)) + "\n"
+        return dumps(json_.estimate(found)) + "\n"
     from kvplan.render import text
 
     paint = streams.painter(sys.stdout, said.values.get("color", "never" if "o" in said.values else None))

@@ -10,7 +10,8 @@ from kvplan.verifier import files
 
 def run(said: Said) -> int:
     """A real run beside its estimate; exit 1 when a term is out of its tolerance."""
-    from kvplan.render import json_, verification
+    from kvplan.render import verification
+    from kvplan.render.envelope import dumps
     from kvplan.verifier.verification import answer
 
     if not said.words:
@@ -23,7 +24,7 @@ def run(said: Said) -> int:
         n_layers=None if layers is None else parse_count(layers, option="--layers"),
         record_in=files.FOLDER if "record" in said.flags else None,
     )
-    shown = json_.dumps(verification.as_json(found)) + "\n" if "json" in said.flags else verification.text(found)
+    shown = dumps(verification.as_json(found)) + "\n" if "json" in said.flags else verification.text(found)
     streams.write(shown, said)
     return EXIT_OK if found.ok else EXIT_NO
 
