@@ -54,9 +54,9 @@ class Footprint:
         held = load.batch * (plan.fixed_bytes + plan.state_bytes)
         cache = load.batch * (self._sum(self.fullest(load)) + plan.fixed_bytes)
         first, logits = self._prompt_peak(load, bound=bound)
-        later = held + self._decode_peak(load, bound=bound) if load.decode_steps else 0
+        later, kept_logits = self._decode_peak(load, bound=bound) if load.decode_steps else (-held, 0)
         surge = first - load.batch * self._sum(self._after_prompt(load))
-        return Peaks(cache, load.batch * plan.state_bytes, held + first, later, logits if held + first >= later else 0, surge)
+        return Peaks(cache, load.batch * plan.state_bytes, held + first, held + later, logits if first >= later else kept_logits, surge)
 
     def fullest(self, load: Workload) -> tuple[int, ...]:
         """Entries of each rule when the cache is fullest: after the prompt, or at the end."""
@@ -132,18 +132,22 @@ class Footprint:
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
 
-    def _decode_peak(self, load: Workload, *, bound: bool) -> int:
-        """Peak over all decode steps: the first, while windows still hold the prompt, or the last, when the cache is fullest."""
+    def _decode_peak(self, load: Workload, *, bound: bool) -> tuple[int, int]:
+        """Peak over all decode steps, and how much of it is logits of all positions.
+
+        It is in the first step, while windows still hold the prompt, or in the last, when the cache is fullest.
+        """
         prompt, ctx, batch = load.prompt_tokens, load.ctx_tokens, load.batch
         before = self._after_prompt(load)
         most = self._step(load, before, prompt + 1)
-        most = max(most, peak((choosing_first(self.plan),), Point(batch, prompt, before, (), ())))
+        first = peak((choosing_first(self.plan),), Point(batch, prompt, before, (), ()))
         if load.decode_steps > 1:
             fullest = self._kept(ctx - 1, load)
             most = max(most, self._step(load, fullest, ctx), peak((choosing(self.plan, copies=2),), Point(batch, 1, fullest, (), ())))
         if bound:
             most = max(most, peak((choosing(self.plan, copies=2),), Point(batch, 1, self._kept(ctx, load), (), ())))
-        return most + IDS * batch * ctx
+        whole = self.plan.elem_bytes * self.plan.vocab * batch * prompt if self._logits and first >= most else 0
+        return max(first, most) + IDS * batch * ctx, whole
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""

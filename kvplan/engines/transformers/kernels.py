@@ -72,7 +72,7 @@ def shape_of(mixer: Mixer) -> Shape | None:
             return Shape(mixer.n_heads, mixer.n_heads, mixer.nope_head_dim + mixer.rope_head_dim, mixer.v_head_dim)
         case "compressed" | "cross":
             return Shape(mixer.n_heads, mixer.n_kv_heads, mixer.head_dim, mixer.head_dim)
-        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":
+        case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":  # pragma: no branch - the kinds end here
             return None
 
 
@@ -122,7 +122,7 @@ def moments(shape: Shape, run: Context, core: Moment, scores: tuple[int, int], w
                 return (after,)
             # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
             return (after._replace(padded=elem), around._replace(pair=core.pair + elem, ragged=elem))
-        case "math":
+        case "math":  # pragma: no branch - the kinds end here
             return _math(shape._replace(n_kv_heads=shape.n_heads if repeats else shape.n_kv_heads), run, around, widths)
 
 

@@ -109,9 +109,5 @@ def _borrowed(model: ModelSpec, layer: Layer, stores: Sequence[Store], rules: Se
     """The rule of the layer whose keys and values this one reads; the first for layers without attention."""
     if layer.kv_source is None:
         return 0
-    start = 0
-    for run, kept in zip(model.runs, stores, strict=True):
-        start += run.n_layers
-        if layer.kv_source < start:
-            return rules.index(kept.slots[0].rule) if kept.slots else 0
-    return 0
+    slots = [kept.slots for run, kept in zip(model.runs, stores, strict=True) for _ in range(run.n_layers)][layer.kv_source]
+    return rules.index(slots[0].rule)

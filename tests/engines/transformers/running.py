@@ -24,9 +24,9 @@ SMALL: dict[str, object] = {
 }
 
 
-def model(config: Mapping[str, object] = SMALL, **changes: object) -> ModelSpec:
-    """The model of a config with ``changes``."""
-    return build({"torch_dtype": "bfloat16", **config, **changes}, where="config.json")
+def model(config: Mapping[str, object] = SMALL, changed: Mapping[str, object] = {}, **changes: object) -> ModelSpec:
+    """The model of a config with ``changed`` and ``changes``."""
+    return build({"torch_dtype": "bfloat16", **config, **changed, **changes}, where="config.json")
 
 
 def gpu(capability: tuple[int, int] | None = (8, 0), *, vendor: str = "NVIDIA") -> Node:
@@ -34,12 +34,14 @@ def gpu(capability: tuple[int, int] | None = (8, 0), *, vendor: str = "NVIDIA") 
     return Node("card", "flag", (Gpu("card", "Card", vendor, 80 * 2**30, 80 * 2**30, compute_capability=capability),))
 
 
-def settings(spec: ModelSpec, *, version: str = NEWEST, node: Node = UNKNOWN_NODE, **flags: str) -> Settings:
+def settings(spec: ModelSpec, flags: Mapping[str, str] = {}, *, version: str = NEWEST, node: Node = UNKNOWN_NODE, **more: str) -> Settings:
     """Resolved settings; flags are the engine's own names."""
-    parsed = Parsed("transformers", version, "m", tuple(Flag(name, value) for name, value in flags.items()))
-    return ENGINE.resolve(parsed, Workload(8, 1, 7), spec, node, version)
+    said = tuple(Flag(name, value) for name, value in {**flags, **more}.items())
+    return ENGINE.resolve(Parsed("transformers", version, "m", said), Workload(8, 1, 7), spec, node, version)
 
 
-def deployment(spec: ModelSpec, *, version: str = NEWEST, node: Node = UNKNOWN_NODE, **flags: str) -> Deployment:
-    """The model deployed with ``flags``."""
-    return ENGINE.deploy(spec, settings(spec, version=version, node=node, **flags), node)
+def deployment(
+    spec: ModelSpec, flags: Mapping[str, str] = {}, *, version: str = NEWEST, node: Node = UNKNOWN_NODE, **more: str
+) -> Deployment:
+    """The model deployed with these flags."""
+    return ENGINE.deploy(spec, settings(spec, flags, version=version, node=node, **more), node)

@@ -48,7 +48,7 @@ def traces() -> list[Trace]:
 
 def beside_weights(spec: ModelSpec, run: Run) -> tuple[int, int]:
     settings = {"attn_implementation": run.attn, "cache_implementation": run.cache, "forward": run.forward, "dtype": run.dtype}
-    phases = deployment(spec, node=gpu(), **settings).phases(Workload(run.prompt + run.steps, run.batch, run.prompt))
+    phases = deployment(spec, settings, node=gpu()).phases(Workload(run.prompt + run.steps, run.batch, run.prompt))
     assert phases.load_peak_bytes
     assert phases.prefill_peak_bytes
     assert phases.decode_peak_bytes

@@ -1,0 +1,265 @@
+"""The ledger: entries that sum, intervals, findings and the engine's own refusals."""
+
+import pytest
+
+from kvplan.core.device import UNKNOWN_NODE, Gpu, Node
+from kvplan.core.ledger import ZERO, Entry, Interval, total
+from kvplan.core.units import MIB
+from kvplan.core.workload import Workload
+from kvplan.engines.transformers import overhead
+from tests.engines.transformers.running import deployment, gpu, model
+
+LOAD = Workload(40, 2, 30)
+MIXTURE: dict[str, object] = {
+    "model_type": "mixtral",
+    "vocab_size": 100,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "num_local_experts": 8,
+    "num_experts_per_tok": 2,
+    "sliding_window": None,
+}
+LATENT: dict[str, object] = {
+    "model_type": "deepseek_v3",
+    "vocab_size": 100,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "moe_intermediate_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "n_routed_experts": 8,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 2,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": 16,
+    "kv_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 16,
+    "v_head_dim": 16,
+}
+
+
+def by_term(entries: tuple[Entry, ...]) -> dict[str, Entry]:
+    return {entry.term: entry for entry in entries}
+
+
+def test_without_a_gpu_only_tensors_are_counted() -> None:
+    assert by_term(deployment(model()).entries(LOAD)).keys() == {"weights", "kv_cache", "activations"}
+
+
+def test_on_a_gpu_the_process_is_counted() -> None:
+    found = by_term(deployment(model(), node=gpu()).entries(LOAD))
+    assert found.keys() == {"weights", "kv_cache", "activations", "workspace", "runtime_context", "allocator"}
+    assert all(entry.place == "gpu0" and entry.source for entry in found.values())
+    assert all(entry.size.low <= entry.size.best <= entry.size.high for entry in found.values())
+    assert {found[term].basis for term in ("weights", "kv_cache")} == {"exact"}
+
+
+def test_formulas_can_be_filled_in() -> None:
+    for flags in ({}, {"kv_dtype": "int8"}, {"forward": "plain"}):
+        for entry in deployment(model(), flags, node=gpu()).entries(LOAD):
+            assert "{" not in entry.formula.format_map(entry.inputs)
+
+
+def test_weights() -> None:
+    spec = model()
+    entry = by_term(deployment(spec).entries(LOAD))["weights"]
+    assert entry.size == Interval(*[2 * spec.n_params] * 3)
+    assert by_term(deployment(spec, dtype="float32").entries(LOAD))["weights"].size.best == 4 * spec.n_params
+    on_paper = by_term(deployment(spec, dtype="int8").entries(LOAD))["weights"]
+    assert (on_paper.size.best, on_paper.basis) == (spec.n_params, "modeled")
+
+
+def test_routers_stay_in_float32_since_5_24() -> None:
+    # transformers 5.24 models/deepseek_v3, _keep_in_fp32_modules_strict: gate.weight and e_score_correction_bias
+    spec = model(LATENT)
+    newest = by_term(deployment(spec).entries(LOAD))["weights"]
+    before = by_term(deployment(spec, version="5.23.0").entries(LOAD))["weights"]
+    assert newest.size.best == 2 * spec.n_params + 2 * (2 * 8 * 64 + 4 * 8)
+    assert (newest.basis, before.basis) == ("exact", "modeled")
+    assert before.size == Interval(newest.size.best - 2 * 2 * 8 * 64, newest.size.best, newest.size.best)
+
+
+def test_activations_of_the_prefill_by_hand() -> None:
+    # (4H + 3I) · 2 B for each token, its id, its position, cos and sin of 16; the cache grows from 30 to 40 tokens
+    deployed = deployment(model(num_attention_heads=1, num_key_value_heads=1, head_dim=16))
+    load = Workload(2000, 2, 1000)
+    prefill = 2000 * (2 * (4 * 64 + 3 * 176) + 8) + 1000 * (8 + 2 * 16 * 2) + 2 * 3 * 64 * 1000
+    phases = deployed.phases(load)
+    assert phases.prefill_peak_bytes == (phases.load_peak_bytes or 0) + prefill
+
+
+def test_moments_are_named() -> None:
+    prefill = by_term(deployment(model()).entries(Workload(41, 2, 40)))["activations"]
+    assert "4H + 3I (H = 64, I = 176)" in str(prefill.inputs["moment"])
+    assert prefill.inputs["phase"] == "prefill"
+    gathered = by_term(deployment(model(MIXTURE)).entries(Workload(40, 2, 2)))["activations"]
+    assert (gathered.inputs["moment"], gathered.inputs["phase"]) == ("copies of each token's experts", "decode")
+
+
+def test_decoding_copies_the_experts_of_each_token() -> None:
+    # transformers 5.24 integrations/moe.py, batched_mm: 2 tokens · 2 experts · 3 · 64 · 96 · 2 B; a plain forward doesn't
+    load = Workload(40, 2, 2)
+    copies = 2 * 2 * 3 * 64 * 96 * 2
+    with_copies, without = deployment(model(MIXTURE)).phases(load), deployment(model(MIXTURE), forward="plain").phases(load)
+    assert copies < (with_copies.decode_peak_bytes or 0) - (without.decode_peak_bytes or 0) + 40_000
+
+
+def test_a_plain_forward_returns_all_logits() -> None:
+    spec = model(vocab_size=5_000)
+    found = by_term(deployment(spec, forward="plain").entries(LOAD))
+    assert found["logits"].size.best == 2 * 30 * 5_000 * 2
+    assert "logits" not in by_term(deployment(spec).entries(LOAD))
+    assert "logits" not in by_term(deployment(model(vocab_size=10), forward="plain").entries(LOAD))
+
+
+def test_without_decode_steps_there_is_no_decode_phase() -> None:
+    phases = deployment(model()).phases(Workload(40, 2, 40))
+    assert phases.decode_peak_bytes is None
+    assert phases.peak == "prefill"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5])
+def test_need_is_the_sum_without_a_gpu_too(steps: int) -> None:
+    load = Workload(6, 2, 6 - steps)
+    deployed = deployment(model(MIXTURE))
+    assert deployed.need_bytes("gpu0", load) == total(entry.size for entry in deployed.entries(load))
+
+
+def test_need_is_zero_elsewhere() -> None:
+    assert deployment(model()).need_bytes("gpu1", LOAD) == ZERO
+
+
+def test_transformers_has_no_pool_and_prints_nothing() -> None:
+    deployed = deployment(model())
+    assert deployed.capacity(LOAD) is None
+    assert deployed.log_lines() == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "node", "version", "surge", "of_all"),
+    [
+        # hundredths of what the prompt's pass holds beside its cache, upwards; of everything beside the weights, both ways
+        pytest.param({}, gpu(), "5.24.0", 3, 1, id="traced"),
+        pytest.param({}, gpu((9, 0)), "5.24.0", 13, 1, id="cuDNN's workspace on Hopper"),
+        pytest.param({}, gpu(), "5.30.0", 3, 11, id="a newer version"),
+        pytest.param({"model_type": "internlm"}, gpu(), "5.24.0", 3, 25, id="a likeness"),
+    ],
+)
+def test_intervals(changes: dict[str, object], node: Node, version: str, surge: int, of_all: int) -> None:
+    load = Workload(41, 2, 40)  # the prefill is the peak
+    entries = by_term(deployment(model(changed=changes), node=node, version=version).entries(load))
+    found, cache = entries["activations"].size, entries["kv_cache"].size.best
+    beside = found.best + cache
+    held = beside - 2 * 40 * 384
+    assert found == (
+        max(0, found.best - beside * of_all // 100),
+        found.best,
+        found.best + beside * of_all // 100 + held * surge // 100,
+    )
+
+
+def test_a_quantized_cache_comes_and_goes() -> None:
+    entry = by_term(deployment(model(), kv_dtype="int8").entries(LOAD))["kv_cache"]
+    assert entry.basis == "modeled"
+    assert entry.size.best - entry.size.low == 2 * 128 * 384
+    fp8 = by_term(deployment(model(), kv_dtype="fp8").entries(LOAD))["kv_cache"]
+    assert fp8.size.low == fp8.size.best
+
+
+@pytest.mark.parametrize("kv", ["fp8", "int8"])
+def test_reading_a_quantized_cache_takes_plain_copies(kv: str) -> None:
+    # transformers 5.24 cache_utils.py: fp8 two float32, one plain and two old codes (12 B for each K); others four plain
+    load = Workload(4000, 4, 3999)
+    quantized = deployment(model(), kv_dtype=kv).phases(load)
+    kept = deployment(model(), kv_dtype=kv).kv(load).reserved_bytes
+    transient = (quantized.decode_peak_bytes or 0) - (quantized.load_peak_bytes or 0) - kept
+    assert transient == pytest.approx(4 * 4000 * 32 * (12 if kv == "fp8" else 8), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes", "version", "rules"),
+    [
+        pytest.param({}, {}, "5.24.0", [], id="nothing to say"),
+        pytest.param({}, {}, "5.31.0", ["KV301"], id="newer version"),
+        pytest.param({}, {"model_type": "internlm"}, "5.24.0", ["KV302"], id="unchecked form"),
+        pytest.param({"dtype": "int4"}, {}, "5.24.0", ["KV303"], id="weights on paper"),
+        pytest.param({"kv_dtype": "float32"}, {}, "5.24.0", ["KV304"], id="cache on paper"),
+    ],
+)
+def test_findings(flags: dict[str, str], changes: dict[str, object], version: str, rules: list[str]) -> None:
+    assert [finding.rule for finding in deployment(model(changed=changes), flags, version=version).findings] == rules
+
+
+def test_several_gpus_are_one() -> None:
+    card = gpu().gpus[0]
+    (finding,) = deployment(model(), node=Node("cards", "flag", (card, card))).findings
+    assert (finding.rule, finding.level) == ("KV305", "warning")
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes", "version", "rules"),
+    [
+        pytest.param({}, {}, "5.24.0", [], id="none"),
+        pytest.param({"attn_implementation": "sdpa"}, {"model_type": "gemma2", "head_dim": 16}, "5.24.0", ["KV310"], id="softcap"),
+        pytest.param({"kv_dtype": "fp8"}, {}, "5.20.0", ["KV311"], id="fp8 before 5.21"),
+        pytest.param({"kv_dtype": "fp8"}, {}, "5.21.0", [], id="fp8 since"),
+        pytest.param({"kv_dtype": "int4"}, {"model_type": "mistral", "sliding_window": 8}, "5.24.0", ["KV312"], id="windows"),
+    ],
+)
+def test_refusals(flags: dict[str, str], changes: dict[str, object], version: str, rules: list[str]) -> None:
+    assert [refusal.rule for refusal in deployment(model(changed=changes), flags, version=version).refusals] == rules
+
+
+def test_what_is_not_counted_is_said() -> None:
+    assert [item.id for item in deployment(model()).not_modeled] == ["kernel_scratch", "padding"]
+    assert "cuda_graphs" in [item.id for item in deployment(model(), cache_implementation="static").not_modeled]
+    quantized = model()._replace(quantization="awq")
+    assert "dequantization" in [item.id for item in deployment(quantized).not_modeled]
+    seeing = model()
+    seeing = seeing._replace(weights=(*seeing.weights, seeing.weights[0]._replace(name="tower", role="vision")))
+    assert "towers" in [item.id for item in deployment(seeing).not_modeled]
+
+
+@pytest.mark.parametrize(
+    ("capability", "low", "best"),
+    [
+        # PyTorch 2.13 CublasHandlePool.cpp; 8519680 B on an A10G: pytorch issue 95668
+        pytest.param((8, 6), 8_519_680, 8_519_680, id="A10G"),
+        pytest.param((9, 0), 32 * MIB, 32 * MIB, id="H100"),
+        pytest.param((10, 0), 32 * MIB, 32 * MIB, id="B200"),
+        pytest.param((12, 0), 32 * MIB, 32 * MIB, id="RTX 50"),
+        pytest.param(None, 8_519_680, 32 * MIB, id="unknown"),
+    ],
+)
+def test_workspace(capability: tuple[int, int] | None, low: int, best: int) -> None:
+    assert overhead.workspace(gpu(capability).gpus[0]).size == Interval(low, best, best)
+
+
+def test_contexts_that_were_measured_are_inside_their_interval() -> None:
+    entry = overhead.runtime_context(gpu((8, 9)).gpus[0])
+    assert entry.basis == "calibrated"
+    assert len(overhead.CONTEXT_ROWS) >= 3
+    for row in overhead.CONTEXT_ROWS:
+        assert entry.size.low <= row.low_mib * MIB <= row.high_mib * MIB <= entry.size.high
+        assert row.source in entry.source
+    elsewhere = overhead.runtime_context(Gpu("mi300x", "MI300X", "AMD", 1, 1))
+    assert elsewhere.basis == "modeled"
+    assert elsewhere.size.high - elsewhere.size.low > entry.size.high - entry.size.low
+
+
+def test_the_allocator_grows_with_what_comes_and_goes() -> None:
+    entry = overhead.allocator(800)
+    assert entry.size == Interval(0, 100, 800 * 27 // 100 + 128 * MIB)
+
+
+def test_equal_settings_are_compiled_once() -> None:
+    spec = model()
+    first, second = deployment(spec, node=gpu()), deployment(spec, node=gpu())
+    assert total(entry.size for entry in first.entries(LOAD)) == second.need_bytes("gpu0", LOAD)
+    assert first._footprint is second._footprint
+    assert deployment(model(), node=UNKNOWN_NODE)._footprint is not first._footprint
