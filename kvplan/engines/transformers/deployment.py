@@ -12,7 +12,7 @@ from kvplan.engines.transformers import entries, notes, overhead
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
-from kvplan.engines.transformers.report import kv_plan
+from kvplan.engines.transformers.report import Kept, kept, kv_plan
 from kvplan.engines.transformers.rules import rules_for
 from kvplan.engines.transformers.settings import Settings
 
@@ -49,8 +49,7 @@ class Deployment:
         self.refusals = notes.refusals(model, settings, rules)
         self.findings = notes.findings(model, settings, node, newer=newer)
         self.not_modeled = notes.not_modeled(model, settings)
-        self._model = model
-        self._footprint, self._weights = _compiled(_Same(model), settings, capability)
+        self._footprint, self._weights, self._kept = _compiled(_Same(model), settings, capability)
         self._plan = self._footprint.plan
         self._margin = _margin(model, capability, newer=newer)
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
@@ -93,7 +92,7 @@ class Deployment:
     def kv(self, load: Workload) -> KvPlan:
         """Ideal and reserved bytes, and the groups of equal layers."""
         peaks = self._footprint.peaks(load)
-        return kv_plan(self._model, self._plan, load, peaks.cache + peaks.state)
+        return kv_plan(self._kept, self._plan, load, peaks.cache + peaks.state)
 
     def capacity(self, load: Workload) -> Capacity | None:
         """No pool: memory is taken as the sequence grows."""
@@ -140,11 +139,12 @@ class _Same:
 
 
 @lru_cache(maxsize=64)
-def _compiled(same: _Same, settings: Settings, capability: tuple[int, int] | None) -> tuple[Footprint, entries.Weights]:
+def _compiled(same: _Same, settings: Settings, capability: tuple[int, int] | None) -> tuple[Footprint, entries.Weights, Kept]:
     """What a model with these settings is on every GPU of one generation: a search tries many of them."""
     rules, _ = rules_for(settings.version)
-    footprint = Footprint(compile_plan(same.model, settings), Device(capability, rules.packs_queries))
-    return footprint, _weights(same.model, settings, keeps_router=rules.keeps_router)
+    plan = compile_plan(same.model, settings)
+    weights = _weights(same.model, settings, keeps_router=rules.keeps_router)
+    return Footprint(plan, Device(capability, rules.packs_queries)), weights, kept(same.model, plan)
 
 
 def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> entries.Weights:

@@ -7,7 +7,7 @@ from kvplan.core.workload import Workload
 from kvplan.engines.transformers.cache import Rule
 from kvplan.engines.transformers.kernels import FLOAT32
 from kvplan.engines.transformers.lines import Line, Point, binding, peak
-from kvplan.engines.transformers.passes import Device, choosing, choosing_first, decode, prefill
+from kvplan.engines.transformers.passes import Device, decode, prefill
 from kvplan.engines.transformers.plan import Plan
 from kvplan.engines.transformers.widths import rate
 
@@ -37,6 +37,7 @@ class Footprint:
         self._device = device
         self._static = plan.settings.cache == "static"
         self._eager = plan.settings.attn == "eager"
+        self._shrinks = not self._static and any(rule.window is not None for rule in plan.rules)
         self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
         self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
@@ -50,20 +51,26 @@ class Footprint:
 
         Then every mask ends off a multiple of 8, and a token is chosen after the last step as after the others.
         """
-        plan = self.plan
-        held = load.batch * (plan.fixed_bytes + plan.state_bytes)
-        cache = load.batch * (self._sum(self.fullest(load)) + plan.fixed_bytes)
-        first, logits = self._prompt_peak(load, bound=bound)
-        later, kept_logits = self._decode_peak(load, bound=bound) if load.decode_steps else (-held, 0)
-        surge = first - load.batch * self._sum(self._after_prompt(load))
-        return Peaks(cache, load.batch * plan.state_bytes, held + first, held + later, logits if first >= later else kept_logits, surge)
+        plan, batch = self.plan, load.batch
+        held = batch * (plan.fixed_bytes + plan.state_bytes)
+        before = self._after_prompt(load)
+        first, logits = self._prompt_peak(load, before, bound=bound)
+        later, kept_logits = self._decode_peak(load, before, bound=bound) if load.decode_steps else (-held, 0)
+        return Peaks(
+            cache=batch * (self._sum(self.fullest(load)) + plan.fixed_bytes),
+            state=batch * plan.state_bytes,
+            prefill=held + first,
+            decode=held + later,
+            logits=logits if first >= later else kept_logits,
+            surge=first - batch * self._sum(before),
+        )
 
     def fullest(self, load: Workload) -> tuple[int, ...]:
-        """Entries of each rule when the cache is fullest: after the prompt, or at the end."""
+        """Entries of each rule when the cache is fullest: at the end, or after the prompt, while windows still hold all of it."""
+        if load.decode_steps and not self._shrinks:
+            return self._kept(load.ctx_tokens, load)
         prompt = self._after_prompt(load)
-        if not load.decode_steps:
-            return prompt
-        return max(prompt, self._kept(load.ctx_tokens, load), key=self._sum)
+        return max(prompt, self._kept(load.ctx_tokens, load), key=self._sum) if load.decode_steps else prompt
 
     def _sum(self, entries: tuple[int, ...]) -> int:
         return sum(map(mul, self.plan.total, entries))
@@ -71,7 +78,7 @@ class Footprint:
     def moment(self, load: Workload, *, decoding: bool) -> str:
         """What is alive at the peak of a pass, in the words of the family's form."""
         if not decoding:
-            return self._named(*self._prompt_lines(load))
+            return self._named(*self._prompt_lines(load, self._after_prompt(load)))
         steps = [self._step_lines(load, self._after_prompt(load), load.prompt_tokens + 1)]
         if load.decode_steps > 1:
             steps.append(self._step_lines(load, self._kept(load.ctx_tokens - 1, load), load.ctx_tokens))
@@ -96,20 +103,20 @@ class Footprint:
             return self._kept(load.prompt_tokens, load)
         return tuple([load.prompt_tokens // rule.ratio for rule in self.plan.rules])
 
-    def _prompt_peak(self, load: Workload, *, bound: bool) -> tuple[int, int]:
+    def _prompt_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
         """Peak of the pass over the prompt, and how much of it is logits of all positions."""
-        lines, point = self._prompt_lines(load)
+        lines, point = self._prompt_lines(load, before)
         tokens = load.batch * load.prompt_tokens
         most, last = peak(lines[:-1], point, ragged=bound or None), peak(lines[-1:], point)
         most += self._per_position * load.prompt_tokens + self._per_token * tokens + self._masks(load, point.attended)
         last += IDS * tokens
         return max(most, last), self._logits * tokens if last >= most else 0
 
-    def _prompt_lines(self, load: Workload) -> tuple[tuple[Line, ...], Point]:
+    def _prompt_lines(self, load: Workload, before: tuple[int, ...]) -> tuple[tuple[Line, ...], Point]:
         full = tuple([self._hides(rule, load) for rule in self.plan.rules])
         lines = self._prefill.get(full) or self._prefill.setdefault(full, prefill(self.plan, self._device, full))
         seen = tuple([self._seen(rule, load) for rule in self.plan.rules])
-        return lines, Point(load.batch, load.prompt_tokens, self._after_prompt(load), (), seen)
+        return lines, Point(load.batch, load.prompt_tokens, before, (), seen)
 
     def _hides(self, rule: Rule, load: Workload) -> bool:
         """Whether a window hides some of the prompt; a static window is held, and masked, at its full width."""
@@ -132,22 +139,28 @@ class Footprint:
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
 
-    def _decode_peak(self, load: Workload, *, bound: bool) -> tuple[int, int]:
+    def _decode_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
         """Peak over all decode steps, and how much of it is logits of all positions.
 
-        It is in the first step, while windows still hold the prompt, or in the last, when the cache is fullest.
+        It is in the last step, when the cache is fullest, or in the first, while windows still hold the prompt (``before``).
         """
-        prompt, ctx, batch = load.prompt_tokens, load.ctx_tokens, load.batch
-        before = self._after_prompt(load)
-        most = self._step(load, before, prompt + 1)
-        first = peak((choosing_first(self.plan),), Point(batch, prompt, before, (), ()))
-        if load.decode_steps > 1:
-            fullest = self._kept(ctx - 1, load)
-            most = max(most, self._step(load, fullest, ctx), peak((choosing(self.plan, copies=2),), Point(batch, 1, fullest, (), ())))
+        prompt, ctx, batch, steps = load.prompt_tokens, load.ctx_tokens, load.batch, load.decode_steps
+        most = self._step(load, before, prompt + 1) if steps == 1 or self._shrinks else 0
+        if steps > 1:
+            almost = self._kept(ctx - 1, load)
+            most = max(most, self._step(load, almost, ctx), batch * self._choosing(almost, copies=2))
         if bound:
-            most = max(most, peak((choosing(self.plan, copies=2),), Point(batch, 1, self._kept(ctx, load), (), ())))
-        whole = self.plan.elem_bytes * self.plan.vocab * batch * prompt if self._logits and first >= most else 0
-        return max(first, most) + IDS * batch * ctx, whole
+            most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2))
+        whole = self.plan.elem_bytes * self.plan.vocab * batch * prompt if self._logits else 0
+        first = batch * self._choosing(before, copies=1) + whole
+        return max(first, most) + IDS * batch * ctx, whole if first >= most else 0
+
+    def _choosing(self, kept: tuple[int, ...], *, copies: int) -> int:
+        """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32.
+
+        One is of the scores now, one of the step before. Source: transformers 5.24 generation/utils.py, _sample.
+        """
+        return self._sum(kept) + self.plan.vocab * (self.plan.elem_bytes + FLOAT32 * copies)
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""

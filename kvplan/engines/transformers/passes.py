@@ -71,19 +71,6 @@ def head(plan: Plan, *, whole: bool) -> Line:
     return Line(Moment(hidden + row * whole, what="H + logits"), 0, plan.total, (0,) * len(plan.rules), 0 if whole else row)
 
 
-def choosing(plan: Plan, *, copies: int) -> Line:
-    """Between two passes: the output row, and ``copies`` of it in float32 (the scores now and those of the step before)."""
-    row = plan.vocab * (plan.elem_bytes + FLOAT32 * copies)
-    return Line(Moment(0, what="scores of the next token"), 0, plan.total, (0,) * len(plan.rules), row)
-
-
-def choosing_first(plan: Plan) -> Line:
-    """After the prompt: like ``choosing``; a plain forward still holds the logits of all positions."""
-    whole = plan.vocab * plan.elem_bytes if plan.settings.forward == "plain" else 0
-    line = choosing(plan, copies=1)
-    return line._replace(moment=Moment(whole, what=line.moment.what))
-
-
 def _context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
     settings = plan.settings
     return Context(

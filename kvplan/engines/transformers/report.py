@@ -1,5 +1,7 @@
 """The cache as the answer shows it: groups of equal layers, bytes per token, what the mathematics keeps."""
 
+from typing import NamedTuple
+
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.ledger import KvGroup, KvPlan
 from kvplan.core.mixers import Mixer
@@ -9,9 +11,25 @@ from kvplan.engines.transformers.cache import ideal_bytes, store
 from kvplan.engines.transformers.plan import Plan, as_cached
 
 
-def kv_plan(model: ModelSpec, plan: Plan, load: Workload, reserved_bytes: int) -> KvPlan:
+class Kept(NamedTuple):
+    """What all layers keep: groups of equal ones, and every mixer with its number of layers."""
+
+    groups: tuple[KvGroup, ...]
+    mixers: tuple[tuple[int, Mixer], ...]
+
+
+def kept(model: ModelSpec, plan: Plan) -> Kept:
+    """The layers of ``model`` that keep a cache or a state of their own."""
+    counts: dict[Mixer, int] = {}
+    for run in model.runs:
+        for mixer in run.layer.mixers if run.layer.kv_source is None else ():
+            counts[mixer] = counts.get(mixer, 0) + run.n_layers
+    return Kept(_groups(model, plan), tuple((n_layers, mixer) for mixer, n_layers in counts.items()))
+
+
+def kv_plan(layers: Kept, plan: Plan, load: Workload, reserved_bytes: int) -> KvPlan:
     """The cache of this workload; ``reserved_bytes`` is what the engine takes for it, states included."""
-    ideal, next_ideal = (_ideal(model, plan, n) for n in (load.ctx_tokens, load.ctx_tokens + 1))
+    ideal, next_ideal = (_ideal(layers, plan, n) for n in (load.ctx_tokens, load.ctx_tokens + 1))
     return KvPlan(
         k_dtype=plan.settings.kv_dtype,
         v_dtype=plan.settings.kv_dtype,
@@ -20,18 +38,16 @@ def kv_plan(model: ModelSpec, plan: Plan, load: Workload, reserved_bytes: int) -
         state_bytes_per_sequence=plan.state_bytes,
         ideal_bytes=min(reserved_bytes, load.batch * (ideal + plan.state_bytes)),
         reserved_bytes=reserved_bytes,
-        groups=_groups(model, plan),
+        groups=layers.groups,
     )
 
 
-def _ideal(model: ModelSpec, plan: Plan, n_tokens: int) -> int:
+def _ideal(layers: Kept, plan: Plan, n_tokens: int) -> int:
     """Bytes that one sequence of ``n_tokens`` must keep in the cache's element type, scales of integers included."""
     if plan.settings.cache == "quantized":
         return sum(cost * rule.kept(n_tokens) for cost, rule in zip(plan.total, plan.rules, strict=True))
     elem = DTYPES[plan.settings.kv_dtype].block_bytes
-    return sum(
-        run.n_layers * ideal_bytes(mixer, n_tokens, elem) for run in model.runs if run.layer.kv_source is None for mixer in run.layer.mixers
-    )
+    return sum([n_layers * ideal_bytes(mixer, n_tokens, elem) for n_layers, mixer in layers.mixers])
 
 
 def _groups(model: ModelSpec, plan: Plan) -> tuple[KvGroup, ...]:
