@@ -6,8 +6,8 @@ Source: transformers 5.24 modeling_layers.py (GenericForSequenceClassification a
 from collections.abc import Callable
 
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, linear
 
 _OWN_BASES = ("LMHeadModel", "DoubleHeadsModel", "EncoderDecoderModel", "ChatModel", "MTModel", "OmniModel", "AquilaModel")
 """Ends of class names that are no bare decoder although they end in ``Model``."""

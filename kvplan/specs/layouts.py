@@ -3,8 +3,8 @@
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import WeightGroup
 from kvplan.core.units import ceil_div
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups
 
 INT_BITS = {2: "int2", 3: "int3", 4: "int4", 8: "int8"}
 

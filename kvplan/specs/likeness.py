@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 
 from kvplan.core.errors import did_you_mean
 from kvplan.core.model import ActivationForm, Caveat, ModelSpec
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config, ConfigError
-from kvplan.specs.decoder import Style, decoder, rotary_dim
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style, decoder, rotary_dim
 
 _NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "rms_norm_eps")
 # fmt: off

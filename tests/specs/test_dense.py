@@ -7,8 +7,8 @@ import pytest
 from kvplan.core.model import ModelSpec
 from kvplan.specs.build import build
 from kvplan.specs.config import Config, ConfigError
-from kvplan.specs.decoder import completed
-from kvplan.specs.nested import language_model
+from kvplan.specs.parts.decoder import completed
+from kvplan.specs.parts.nested import language_model
 
 SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 320}
 

@@ -7,7 +7,7 @@ import pytest
 
 from kvplan.specs.build import build
 from kvplan.specs.config import Config, ConfigError
-from kvplan.specs.nested import DEFAULTS, language_model, with_class_defaults
+from kvplan.specs.parts.nested import DEFAULTS, language_model, with_class_defaults
 
 
 def outer(**data: object) -> Config:

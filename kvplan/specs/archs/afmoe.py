@@ -7,13 +7,13 @@ Source: transformers 5.24 models/afmoe, models/beam, models/kolibri1.
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, read_heads
-from kvplan.specs.blocks import Groups, linear, periodic, vector
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, completed, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.forms import NORMED_ROTATION, moe_moments
-from kvplan.specs.sparse import by_kind, experts_per_token, first_dense, sparse_decoder
+from kvplan.specs.parts.attention import Heads, read_heads
+from kvplan.specs.parts.blocks import Groups, linear, periodic, vector
+from kvplan.specs.parts.decoder import Style, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
+from kvplan.specs.parts.sparse import by_kind, experts_per_token, first_dense, sparse_decoder
 
 MODEL_TYPES = ("afmoe", "beam", "kolibri1")
 

@@ -4,10 +4,10 @@ Source: transformers 5.24 models/{apertus,apertus1p5}, activations.py XIELUActiv
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.parts.blocks import vector
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("apertus", "apertus1p5_text")
 

@@ -5,8 +5,8 @@ Source: transformers 5.24 models/{arcee,nemotron,jais2,nanochat}; So et al. 2021
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION, plain
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION, plain
 
 MODEL_TYPES = ("arcee", "nemotron", "jais2", "nanochat")
 

@@ -4,12 +4,12 @@ Source: Snowflake/snowflake-arctic-instruct modeling_arctic.py, configuration_ar
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, full, read_heads, sliding
-from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, mixing_weights, rotary_dim
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.sparse import experts_per_token
+from kvplan.specs.parts.attention import Heads, full, read_heads, sliding
+from kvplan.specs.parts.blocks import gated_mlp, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, mixing_weights, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.sparse import experts_per_token
 
 MODEL_TYPES = ("arctic",)
 

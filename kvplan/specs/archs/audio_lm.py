@@ -7,11 +7,11 @@ voxtral_realtime}; Chu et al. 2024, arXiv:2407.10759 §2.
 from typing import NamedTuple
 
 from kvplan.core.model import ModelSpec, WeightGroup
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector
-from kvplan.specs.nested import amended, language_model
-from kvplan.specs.tower import Tower, part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector
+from kvplan.specs.parts.nested import amended, language_model
+from kvplan.specs.parts.tower import Tower, part
 
 
 class _Kind(NamedTuple):

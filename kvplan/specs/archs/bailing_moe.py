@@ -8,15 +8,15 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import FullAttention, LinearAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, read_heads
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
-from kvplan.specs.latent import block_norms, paired
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import experts_per_token, first_dense
+from kvplan.specs.parts.attention import Heads, attention, read_heads
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
+from kvplan.specs.parts.latent import block_norms, paired
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import experts_per_token, first_dense
 
 MODEL_TYPES = ("bailing_moe", "bailing_moe_v2", "bailing_moe_linear")
 

@@ -7,11 +7,11 @@ blenderbot_small, m2m_100; Lewis et al. 2019, arXiv:1910.13461 §2.1.
 from typing import NamedTuple
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import Groups, copies, embedding, linear, lm_head, norm
-from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, block_weights
-from kvplan.specs.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, side
+from kvplan.specs.parts.blocks import Groups, copies, embedding, linear, lm_head, norm
+from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions
+from kvplan.specs.parts.decoder import Style, block_weights
+from kvplan.specs.parts.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, side
 
 
 class Variant(NamedTuple):

@@ -4,10 +4,10 @@ Source: transformers 5.24 models/biogpt, models/xglm; Lin et al. 2021, arXiv:211
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import norm
-from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.forms import plain
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
+from kvplan.specs.parts.forms import plain
 
 MODEL_TYPES = ("biogpt", "xglm")
 

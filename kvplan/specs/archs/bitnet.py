@@ -4,9 +4,9 @@ Source: transformers 5.24 models/bitnet; BitNet b1.58 2B4T report, arXiv:2504.12
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("bitnet",)
 

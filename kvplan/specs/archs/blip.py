@@ -5,12 +5,12 @@ arXiv:2305.06500.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended, language_model
-from kvplan.specs.qformer import qformer
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import amended, language_model
+from kvplan.specs.parts.qformer import qformer
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("blip-2", "instructblip", "instructblipvideo")
 _TOWERS = {"blip-2": "blip_2_vision_model", "instructblip": "instructblip_vision_model"}

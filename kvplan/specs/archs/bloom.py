@@ -4,10 +4,10 @@ Source: transformers 5.24 models/bloom/modeling_bloom.py; BigScience 2022, arXiv
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import norm
-from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import max_ctx
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
+from kvplan.specs.parts.decoder import max_ctx
 
 MODEL_TYPES = ("bloom",)
 

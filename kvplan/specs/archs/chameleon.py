@@ -4,13 +4,13 @@ Source: transformers 5.24 models/chameleon; Chameleon team 2024, arXiv:2405.0981
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.multimodal import joined
-from kvplan.specs.tower import conv, parameter, part, several
-from kvplan.specs.vqgan import Pyramid, encoder
+from kvplan.specs.parts.blocks import Groups
+from kvplan.specs.parts.decoder import Style, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.multimodal import joined
+from kvplan.specs.parts.tower import conv, parameter, part, several
+from kvplan.specs.parts.vqgan import Pyramid, encoder
 
 MODEL_TYPES = ("chameleon",)
 

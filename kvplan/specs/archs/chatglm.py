@@ -5,8 +5,8 @@ Source: modeling_chatglm.py and configuration_chatglm.py of zai-org/chatglm-6b, 
 
 from kvplan.core.model import ActivationForm, Caveat, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_width
-from kvplan.specs.forms import FUSED_CORE
+from kvplan.specs.parts.decoder import Style, decoder, rotary_width
+from kvplan.specs.parts.forms import FUSED_CORE
 
 MODEL_TYPES = ("chatglm",)
 HEAD_IN_BASE = True
@@ -35,8 +35,8 @@ def build(cfg: Config) -> ModelSpec:
 
 def _seeing(cfg: Config, text: ModelSpec) -> ModelSpec:
     """``text`` with EVA-CLIP, whose projection is as wide inside as the decoder's feed-forward."""
-    from kvplan.specs.multimodal import joined, tower
-    from kvplan.specs.tower import part
+    from kvplan.specs.parts.multimodal import joined, tower
+    from kvplan.specs.parts.tower import part
 
     sizes = {"out_hidden_size": text.hidden_size, "ffn_hidden_size": cfg.integer("ffn_hidden_size"), **cfg.sub("vision_config").data}
     vision = tower(Config({"vision_config": sizes}, where=cfg.where), kind="glm4v_eva")

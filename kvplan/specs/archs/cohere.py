@@ -4,11 +4,11 @@ Source: transformers 5.24 models/cohere, models/cohere2, models/cohere_compass.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import read_heads
-from kvplan.specs.blocks import periodic
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, decoder
-from kvplan.specs.forms import FLOAT32_COPY_ROTATION
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.blocks import periodic
+from kvplan.specs.parts.decoder import Style, decoder
+from kvplan.specs.parts.forms import FLOAT32_COPY_ROTATION
 
 MODEL_TYPES = ("cohere", "cohere2", "cohere_compass_text")
 

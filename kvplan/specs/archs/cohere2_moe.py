@@ -6,11 +6,11 @@ Source: transformers 5.24 models/cohere2_moe.
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
-from kvplan.specs.blocks import periodic
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, completed, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
+from kvplan.specs.parts.blocks import periodic
+from kvplan.specs.parts.decoder import Style, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.sparse import by_kind, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("cohere2_moe",)
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{aya_vision,cohere2_vision}; Dash et al. 2025, 
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("aya_vision", "cohere2_vision")
 

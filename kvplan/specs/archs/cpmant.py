@@ -4,11 +4,11 @@ Source: transformers 5.24 models/cpmant/modeling_cpmant.py.
 """
 
 from kvplan.core.model import ActivationForm, Caveat, ModelSpec, WeightGroup
-from kvplan.specs.attention import Heads
-from kvplan.specs.blocks import Groups, embedding, lm_head, norm
-from kvplan.specs.classic import Shape, assembled, block
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style
+from kvplan.specs.parts.attention import Heads
+from kvplan.specs.parts.blocks import Groups, embedding, lm_head, norm
+from kvplan.specs.parts.classic import Shape, assembled, block
+from kvplan.specs.parts.decoder import Style
 
 MODEL_TYPES = ("cpmant",)
 

@@ -4,8 +4,8 @@ Source: transformers 5.24 models/ctrl/modeling_ctrl.py; Keskar et al. 2019, arXi
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
 
 MODEL_TYPES = ("ctrl",)
 

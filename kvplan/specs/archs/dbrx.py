@@ -5,10 +5,10 @@ Source: transformers 5.24 models/dbrx; Databricks 2024, "Introducing DBRX".
 
 from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.forms import FUSED_CORE
-from kvplan.specs.sparse import experts_per_token, sparse_decoder
+from kvplan.specs.parts.decoder import Style, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.forms import FUSED_CORE
+from kvplan.specs.parts.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("dbrx",)
 

@@ -7,12 +7,12 @@ modeling_deepseek.py; DeepSeekMoE, arXiv:2401.06066 §3.
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.latent import routed
-from kvplan.specs.sparse import sparse_decoder
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style, completed
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.latent import routed
+from kvplan.specs.parts.sparse import sparse_decoder
 
 MODEL_TYPES = ("deepseek",)
 

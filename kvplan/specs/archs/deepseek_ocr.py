@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{deepseek_ocr2,unlimited_ocr}; Wei et al. 2025,
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended, filled, text_config, text_model
-from kvplan.specs.tower import Tower, parameter, part
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import amended, filled, text_config, text_model
+from kvplan.specs.parts.tower import Tower, parameter, part
 
 MODEL_TYPES = ("deepseek_ocr2", "unlimited_ocr")
 _QUERIES = (144, 256)  # of DeepSeek-OCR 2, for an image of 768 and of 1024 pixels

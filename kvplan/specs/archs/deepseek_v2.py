@@ -5,12 +5,12 @@ the model authors' own code: plain attention with the same mixture.
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.latent import latent_decoder, latent_form, latent_layers, read_mla, routed
-from kvplan.specs.sparse import first_dense, sparse_decoder
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.latent import latent_decoder, latent_form, latent_layers, read_mla, routed
+from kvplan.specs.parts.sparse import first_dense, sparse_decoder
 
 MODEL_TYPES = ("deepseek_v2",)
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvplan.core.model import DenseFfn, Ffn, ModelSpec, MoeFfn
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.latent import DEEPSEEK_MOE, latent_decoder, latent_form, latent_layers, read_mla, routed
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind, first_dense
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, latent_decoder, latent_form, latent_layers, read_mla, routed
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind, first_dense
 
 MODEL_TYPES = ("deepseek_v3", "kimi_k2", "sarvam_mla", "glm4_moe_lite", "mistral4", "axk1")
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mla
 from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.experts import dense_or_moe
-from kvplan.specs.indexing import indexed_layers, read_indexer
-from kvplan.specs.latent import DEEPSEEK_MOE, latent_decoder, latent_form, latent_layers, mla_weights, paired, read_mla, routed
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.experts import dense_or_moe
+from kvplan.specs.parts.indexing import indexed_layers, read_indexer
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, latent_decoder, latent_form, latent_layers, mla_weights, paired, read_mla, routed
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("deepseek_v32", "glm_moe_dsa", "axk2")
 

@@ -7,15 +7,15 @@ Source: transformers 5.24 models/deepseek_v4; DeepSeek-V4 report §2.
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import CompressedAttention
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.blocks import Groups, vector
-from kvplan.specs.compression import attention_weights
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.hyper import hyper_connection, hyper_head
-from kvplan.specs.indexing import read_indexer
-from kvplan.specs.latent import block_norms
-from kvplan.specs.mtp import n_next_token, next_token
+from kvplan.specs.parts.blocks import Groups, vector
+from kvplan.specs.parts.compression import attention_weights
+from kvplan.specs.parts.decoder import Style, assemble
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.hyper import hyper_connection, hyper_head
+from kvplan.specs.parts.indexing import read_indexer
+from kvplan.specs.parts.latent import block_norms
+from kvplan.specs.parts.mtp import n_next_token, next_token
 
 MODEL_TYPES = ("deepseek_v4", "deepseek_ref")
 

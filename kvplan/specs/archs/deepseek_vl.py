@@ -5,12 +5,12 @@ arXiv:2403.05525 §2, arXiv:2412.10302 §2.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector
-from kvplan.specs.nested import language_model
-from kvplan.specs.siglip_vit import siglip_vit
-from kvplan.specs.tower import Tower, conv, parameter, part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.siglip_vit import siglip_vit
+from kvplan.specs.parts.tower import Tower, conv, parameter, part
 
 MODEL_TYPES = ("deepseek_vl", "deepseek_vl_hybrid", "deepseek_vl_v2")
 

@@ -4,10 +4,10 @@ Source: transformers 5.24 models/diffllama; Ye et al. 2024, arXiv:2410.05258 §2
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import read_heads
-from kvplan.specs.blocks import vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.blocks import vector
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("diffllama",)
 

@@ -6,11 +6,11 @@ Source: transformers 5.24 models/doge.
 from math import isqrt
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.attention import Heads, read_heads
-from kvplan.specs.blocks import Groups, linear, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.parts.attention import Heads, read_heads
+from kvplan.specs.parts.blocks import Groups, linear, vector
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("doge",)
 

@@ -7,11 +7,11 @@ Wang et al. 2025, arXiv:2506.21734 §3 (HRM).
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, attention, full, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, gated_mlp, linear, periodic, vector
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.parts.attention import Heads, attention, full, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, periodic, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("dory", "hrm_text")
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import Mla
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import dense_or_moe
-from kvplan.specs.forms import moe_moments
-from kvplan.specs.hybrid import read_kinds
-from kvplan.specs.indexing import read_indexer
-from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.per_layer import overrides
-from kvplan.specs.sparse import by_kind, experts_per_token
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import dense_or_moe
+from kvplan.specs.parts.forms import moe_moments
+from kvplan.specs.parts.hybrid import read_kinds
+from kvplan.specs.parts.indexing import read_indexer
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.per_layer import overrides
+from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("dots3_note_text",)
 

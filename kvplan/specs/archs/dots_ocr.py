@@ -5,9 +5,9 @@ Source: modeling_dots_ocr.py of rednote-hilab/dots.ocr.
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import inner_or_flat, text_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import inner_or_flat, text_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("dots_ocr",)
 

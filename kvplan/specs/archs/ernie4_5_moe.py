@@ -6,13 +6,13 @@ Source: transformers 5.24 models/ernie4_5_moe, models/ernie4_5_vl_moe; ERNIE 4.5
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
-from kvplan.specs.attention import full, read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import FLOAT32_ROTATION, moe_moments
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
+from kvplan.specs.parts.attention import full, read_heads
+from kvplan.specs.parts.decoder import Style, block_weights, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import FLOAT32_ROTATION, moe_moments
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("ernie4_5_moe", "ernie4_5_vl_moe_text")
 

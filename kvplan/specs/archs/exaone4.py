@@ -5,8 +5,8 @@ Source: transformers 5.24 models/exaone4; EXAONE 4.0 report, arXiv:2507.11407 §
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import POST_NORMED
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import POST_NORMED
 
 MODEL_TYPES = ("exaone4",)
 

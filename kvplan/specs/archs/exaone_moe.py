@@ -6,13 +6,13 @@ Source: transformers 5.24 models/exaone_moe, models/hy_v3, models/mellum.
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import full, mixer, read_heads
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, block_weights, completed, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.forms import NORMED_ROTATION, moe_moments
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind, experts_per_token, sparse_decoder
+from kvplan.specs.parts.attention import full, mixer, read_heads
+from kvplan.specs.parts.decoder import Style, block_weights, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("exaone_moe", "hy_v3", "mellum")
 

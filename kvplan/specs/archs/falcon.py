@@ -4,11 +4,11 @@ Source: transformers 5.24 models/falcon/modeling_falcon.py; Almazrouei et al. 20
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import Heads
-from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import rotary_dim
-from kvplan.specs.forms import ROTATION, plain
+from kvplan.specs.parts.attention import Heads
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
+from kvplan.specs.parts.decoder import rotary_dim
+from kvplan.specs.parts.forms import ROTATION, plain
 
 MODEL_TYPES = ("falcon", "RefinedWeb", "RefinedWebModel")
 

@@ -4,12 +4,12 @@ Source: transformers 5.24 models/falcon_h1; Zuo et al. 2025, arXiv:2507.22448 §
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import attention, full, read_heads
-from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.forms import chunked_scan
-from kvplan.specs.state_space import Biases, expanded, mamba2, read_biases, read_mamba2
+from kvplan.specs.parts.attention import attention, full, read_heads
+from kvplan.specs.parts.blocks import gated_mlp, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.forms import chunked_scan
+from kvplan.specs.parts.state_space import Biases, expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("falcon_h1",)
 

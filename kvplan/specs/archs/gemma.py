@@ -6,9 +6,9 @@ arXiv:2408.00118 §2, arXiv:2503.19786 §2.
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION, ROTATION
-from kvplan.specs.gemma import NORMS, window
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION
+from kvplan.specs.parts.gemma import NORMS, window
 
 MODEL_TYPES = ("gemma", "gemma2", "gemma3_text", "vaultgemma")
 

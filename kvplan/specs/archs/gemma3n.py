@@ -6,12 +6,12 @@ Source: transformers 5.24 models/gemma3n; Baykal et al. 2023, arXiv:2301.13310 (
 from collections.abc import Iterator
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import attention, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate
+from kvplan.specs.parts.attention import attention, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate
 
 MODEL_TYPES = ("gemma3n_text",)
 

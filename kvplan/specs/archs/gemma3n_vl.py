@@ -4,11 +4,11 @@ Source: transformers 5.24 models/gemma3n/modeling_gemma3n.py (Gemma3nForConditio
 """
 
 from kvplan.core.model import ModelSpec, Role
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("gemma3n",)
 

@@ -6,12 +6,12 @@ Source: transformers 5.24 models/{gemma4,gemma4_unified}, integrations/heterogen
 from collections.abc import Iterator
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate, window
+from kvplan.specs.parts.attention import Heads, attention, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate, window
 
 MODEL_TYPES = ("gemma4_text", "gemma4_unified_text")
 

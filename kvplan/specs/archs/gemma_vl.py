@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{paligemma,gemma3,shieldgemma2,gemma4,gemma4_un
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("paligemma", "gemma3", "shieldgemma2", "gemma4", "gemma4_unified")
 _TEXTS = {"gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "gemma4": "gemma4_text", "gemma4_unified": "gemma4_unified_text"}

@@ -5,7 +5,7 @@ Source: transformers 5.24 models/{glm,glm4}.
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("glm", "glm4")
 

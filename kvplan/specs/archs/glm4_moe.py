@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import experts_per_token, first_dense, sparse_decoder
+from kvplan.specs.parts.decoder import Style, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION, moe_moments
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import experts_per_token, first_dense, sparse_decoder
 
 MODEL_TYPES = ("glm4_moe", "glm4v_moe_text", "solar_open", "sarvam_moe", "dots1")
 

@@ -8,18 +8,18 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import GatedDeltaNet, Mla
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import dense_or_moe
-from kvplan.specs.forms import moe_moments
-from kvplan.specs.hybrid import read_kinds
-from kvplan.specs.hyper import hyper_connection
-from kvplan.specs.indexing import indexed_layers, read_indexer
-from kvplan.specs.kda import KdaStyle, kda_weights, square_net
-from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla, routed
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind
+from kvplan.specs.parts.blocks import Groups
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import dense_or_moe
+from kvplan.specs.parts.forms import moe_moments
+from kvplan.specs.parts.hybrid import read_kinds
+from kvplan.specs.parts.hyper import hyper_connection
+from kvplan.specs.parts.indexing import indexed_layers, read_indexer
+from kvplan.specs.parts.kda import KdaStyle, kda_weights, square_net
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla, routed
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("glm5_next_text",)
 

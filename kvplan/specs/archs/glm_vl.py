@@ -5,9 +5,9 @@ Source: transformers 5.24 models/{glm4v,glm4v_moe,glm46v,glmga,glm_ocr}; GLM-V t
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, tied_to_text, tower
-from kvplan.specs.nested import amended, filled, inner_or_flat, text_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.multimodal import any_tower, joined, tied_to_text, tower
+from kvplan.specs.parts.nested import amended, filled, inner_or_flat, text_model
+from kvplan.specs.parts.tower import part
 
 _LIKE = {"glm4v_text": "glm4", "glm_ocr_text": "glm4"}
 _FIXED = ("glm4v", "glm4v_moe", "glm_ocr")

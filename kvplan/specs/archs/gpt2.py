@@ -5,10 +5,10 @@ unsupervised multitask learners" §2.3; multi-query: Shazeer 2019, arXiv:1911.02
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import norm
-from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.forms import FUSED_VIEW_CORE, plain
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
+from kvplan.specs.parts.forms import FUSED_VIEW_CORE, plain
 
 MODEL_TYPES = ("gpt2", "gpt-sw3", "gpt_bigcode", "openai-gpt", "jais")
 

@@ -4,10 +4,10 @@ Source: transformers 5.24 models/gpt_neo/modeling_gpt_neo.py (the local mask kee
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import full, sliding
-from kvplan.specs.classic import LAYER_NORMED, Shape, block, classic, equal_heads, positions
 from kvplan.specs.config import MAX_LAYERS, Config, shown
-from kvplan.specs.forms import plain
+from kvplan.specs.parts.attention import full, sliding
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, block, classic, equal_heads, positions
+from kvplan.specs.parts.forms import plain
 
 MODEL_TYPES = ("gpt_neo",)
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/gpt_neox, models/gpt_neox_japanese; Black et al
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import vector
-from kvplan.specs.classic import LAYER_NORMED, Shape, block, classic, equal_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import rotary_dim
-from kvplan.specs.forms import FUSED_CORE, plain
+from kvplan.specs.parts.blocks import vector
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, block, classic, equal_heads
+from kvplan.specs.parts.decoder import rotary_dim
+from kvplan.specs.parts.forms import FUSED_CORE, plain
 
 MODEL_TYPES = ("gpt_neox", "gpt_neox_japanese")
 

@@ -4,9 +4,9 @@ Source: transformers 5.24 models/gptj, models/codegen; Nijkamp et al. 2022, arXi
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.forms import plain
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
+from kvplan.specs.parts.forms import plain
 
 MODEL_TYPES = ("gptj", "codegen")
 

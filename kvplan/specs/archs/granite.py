@@ -4,9 +4,9 @@ Source: transformers 5.24 models/{granite,granite_swa,hyperclovax}.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.blocks import vector
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("granite", "granite_swa", "hyperclovax")
 

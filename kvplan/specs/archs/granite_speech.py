@@ -4,12 +4,12 @@ Source: transformers 5.24 models/{granite_speech,granite_speech_plus}; arXiv:250
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.qformer import qformer
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import linear
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.qformer import qformer
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("granite_speech", "granite_speech_plus")
 

@@ -4,15 +4,15 @@ Source: transformers 5.24 models/granitemoehybrid.
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
-from kvplan.specs.attention import attention, full, read_heads
-from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import chunked_scan
-from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
-from kvplan.specs.sparse import experts_per_token
-from kvplan.specs.state_space import expanded, mamba2, read_biases, read_mamba2
+from kvplan.specs.parts.attention import attention, full, read_heads
+from kvplan.specs.parts.blocks import gated_mlp, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import chunked_scan
+from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.parts.sparse import experts_per_token
+from kvplan.specs.parts.state_space import expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("granitemoehybrid",)
 

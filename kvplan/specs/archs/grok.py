@@ -5,12 +5,12 @@ for the keys of Grok-2, whose published config calls itself ``git``.
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import full, read_heads
-from kvplan.specs.blocks import gated_mlp
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, mixing_weights, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.sparse import experts_per_token
+from kvplan.specs.parts.attention import full, read_heads
+from kvplan.specs.parts.blocks import gated_mlp
+from kvplan.specs.parts.decoder import Style, assemble, mixing_weights, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.sparse import experts_per_token
 
 MODEL_TYPES = ("grok-1", "grok-2")
 ARCHITECTURES = ("Grok1ForCausalLM", "Grok1ModelForCausalLM")

@@ -5,8 +5,8 @@ Source: transformers 5.24 models/hunyuan_v1_dense.
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("hunyuan_v1_dense",)
 

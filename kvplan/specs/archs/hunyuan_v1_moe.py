@@ -5,12 +5,12 @@ Source: transformers 5.24 models/hunyuan_v1_moe; vLLM models/hunyuan_v1.py; Huny
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, full, read_heads
-from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_width
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
+from kvplan.specs.parts.attention import Heads, attention, full, read_heads
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION, moe_moments
 
 MODEL_TYPES = ("hunyuan_v1_moe", "hunyuan")
 

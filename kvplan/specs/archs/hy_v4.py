@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import Mla
 from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.blocks import linear, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import dense_or_moe
-from kvplan.specs.hyper import hyper_connection, hyper_head
-from kvplan.specs.indexing import indexed_layers, read_indexer
-from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, latent_form, mla_weights, paired, read_mla, routed
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind
+from kvplan.specs.parts.blocks import linear, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import dense_or_moe
+from kvplan.specs.parts.hyper import hyper_connection, hyper_head
+from kvplan.specs.parts.indexing import indexed_layers, read_indexer
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, block_norms, latent_form, mla_weights, paired, read_mla, routed
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("hy_v4", "hy_v4_vl_text")
 

@@ -4,12 +4,12 @@ Source: transformers 5.24 models/{idefics2,idefics3,smolvlm}; Laurençon et al. 
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.attention import Heads, attention
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.attention import Heads, attention
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import parameter, part
 
 _TEXTS = {"idefics2": "mistral", "idefics3": "llama", "smolvlm": "llama"}
 MODEL_TYPES = ("idefics2", "idefics3", "smolvlm")

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import FullAttention, Mixer, ShortConv, SlidingAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.attention import Heads, attention
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind, experts_per_token
+from kvplan.specs.parts.attention import Heads, attention
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("inkling_text",)
 

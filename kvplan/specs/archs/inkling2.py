@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import FullAttention, ShortConv, SlidingAttention
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.attention import Heads
-from kvplan.specs.blocks import Groups, embedding, linear, lm_head, norm, runs, vector
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import completed, max_ctx
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION, moe_moments
-from kvplan.specs.sparse import experts_per_token
+from kvplan.specs.parts.attention import Heads
+from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm, runs, vector
+from kvplan.specs.parts.decoder import completed, max_ctx
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
+from kvplan.specs.parts.sparse import experts_per_token
 
 MODEL_TYPES = ("inkling2_text", "inkling2_loop_text")
 

@@ -5,9 +5,9 @@ Source: transformers 5.24 models/{inkling,inkling2,inkling2_loop}.
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, tower
-from kvplan.specs.nested import amended, language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.multimodal import any_tower, joined, tower
+from kvplan.specs.parts.nested import amended, language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("inkling_mm_model", "inkling2", "inkling2_loop")
 _TEXTS = {"inkling_mm_model": "inkling_text", "inkling2": "inkling2_text", "inkling2_loop": "inkling2_loop_text"}

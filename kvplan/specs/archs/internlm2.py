@@ -6,8 +6,8 @@ Baichuan 2 report, arXiv:2309.10305 §2 (ALiBi in the 13B).
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import FUSED_CORE
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import FUSED_CORE
 
 MODEL_TYPES = ("internlm2", "baichuan")
 

@@ -5,11 +5,11 @@ Chen et al. 2024, arXiv:2404.16821 §3.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, mlp_projector, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.multimodal import joined, mlp_projector, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 _TEXTS = {"internvl": "qwen2", "qianfan_ocr": "qwen3"}
 MODEL_TYPES = ("internvl", "qianfan_ocr", "internvl_chat")

@@ -4,14 +4,14 @@ Source: transformers 5.24 models/jamba; Lieber et al. 2024, arXiv:2403.19887 §3
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
-from kvplan.specs.attention import attention, full, read_heads
-from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers
-from kvplan.specs.sparse import experts_per_token
-from kvplan.specs.state_space import mamba1, read_biases, read_mamba1
+from kvplan.specs.parts.attention import attention, full, read_heads
+from kvplan.specs.parts.blocks import gated_mlp, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers
+from kvplan.specs.parts.sparse import experts_per_token
+from kvplan.specs.parts.state_space import mamba1, read_biases, read_mamba1
 
 MODEL_TYPES = ("jamba",)
 

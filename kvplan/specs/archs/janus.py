@@ -5,13 +5,13 @@ arXiv:2410.13848 §3.
 """
 
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.siglip_vit import siglip_vit
-from kvplan.specs.tower import conv, parameter, part, several
-from kvplan.specs.vqgan import Pyramid, decoder, encoder
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.siglip_vit import siglip_vit
+from kvplan.specs.parts.tower import conv, parameter, part, several
+from kvplan.specs.parts.vqgan import Pyramid, decoder, encoder
 
 MODEL_TYPES = ("janus", "multi_modality")
 _HYBRID = Caveat(

@@ -5,10 +5,10 @@ Source: transformers 5.24 models/jetmoe; Shen et al. 2024, arXiv:2404.07413 §2.
 
 from kvplan.core.mixers import FullAttention
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, Shard, WeightGroup
-from kvplan.specs.blocks import Groups, copies, linear, norm, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.sparse import experts_per_token
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.sparse import experts_per_token
 
 MODEL_TYPES = ("jetmoe",)
 

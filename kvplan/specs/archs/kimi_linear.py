@@ -8,15 +8,15 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import GatedDeltaNet, Mla
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import dense_or_moe, router
-from kvplan.specs.forms import KEY_DECAY, moe_moments
-from kvplan.specs.hybrid import read_kinds
-from kvplan.specs.kda import KdaStyle, kda_weights, square_net
-from kvplan.specs.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla, routed
-from kvplan.specs.sparse import by_kind
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import dense_or_moe, router
+from kvplan.specs.parts.forms import KEY_DECAY, moe_moments
+from kvplan.specs.parts.hybrid import read_kinds
+from kvplan.specs.parts.kda import KdaStyle, kda_weights, square_net
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla, routed
+from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("kimi_linear",)
 

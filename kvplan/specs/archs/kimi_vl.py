@@ -7,11 +7,11 @@ and the total of moonshotai/Kimi-K3.
 from math import prod
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("kimi_k25", "kimi_vl", "kimi_k3")
 _TOWERS = {"kimi_k25": "kimi_k25_vision", "kimi_vl": "moonvit", "kimi_k3": "kimi_k3_vision"}

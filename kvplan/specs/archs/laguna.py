@@ -6,14 +6,14 @@ Source: transformers 5.24 models/laguna, models/step3p7 (Step3p7TextConfig); ste
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, mixing_weights
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import NORMED_ROTATION, moe_moments
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind, experts_per_token
+from kvplan.specs.parts.attention import Heads, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import linear
+from kvplan.specs.parts.decoder import Style, assemble, completed, mixing_weights
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("laguna", "step3p5")
 

@@ -4,15 +4,15 @@ Source: transformers 5.24 models/lara_mini.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
-from kvplan.specs.attention import attention, full, read_heads, sliding
-from kvplan.specs.blocks import norm, periodic
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
-from kvplan.specs.sparse import experts_per_token
-from kvplan.specs.state_space import read_delta, split_delta
+from kvplan.specs.parts.attention import attention, full, read_heads, sliding
+from kvplan.specs.parts.blocks import norm, periodic
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.parts.sparse import experts_per_token
+from kvplan.specs.parts.state_space import read_delta, split_delta
 
 MODEL_TYPES = ("lara_mini",)
 

@@ -6,16 +6,16 @@ Source: transformers 5.24 models/lfm2, models/lfm2_moe, models/lfm3; Liquid AI 2
 
 from kvplan.core.mixers import ShortConv
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, full, read_heads, sliding
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
-from kvplan.specs.nested import amended
-from kvplan.specs.sparse import experts_per_token, first_dense
-from kvplan.specs.state_space import short_conv
+from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sliding
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.parts.nested import amended
+from kvplan.specs.parts.sparse import experts_per_token, first_dense
+from kvplan.specs.parts.state_space import short_conv
 
 MODEL_TYPES = ("lfm2", "lfm2_moe", "lfm3")
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{lfm2_vl,lfm3_vl}.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("lfm2_vl", "lfm3_vl")
 

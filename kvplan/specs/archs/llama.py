@@ -9,7 +9,7 @@ modeling_{xverse,aquila,internlm,yi,solar,teleflm}.py of their repositories; Tou
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("llama", "exaone", "internlm", "internlm3", "iquestcoder", "xverse", "aquila", "Yi", "solar", "TeleFLM")
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.sparse import experts_per_token, sparse_decoder
+from kvplan.specs.parts.decoder import Style, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("llama4_text",)
 

@@ -5,12 +5,12 @@ Liu et al. 2023, arXiv:2310.03744 §3.2 (projector).
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
-from kvplan.specs.llava_flat import flat_llava
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector, n_feature_layers, tied_to_text
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.llava_flat import flat_llava
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector, n_feature_layers, tied_to_text
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import parameter, part
 
 _TOWERS = {"llava_onevision": "siglip_vision_model", "fast_vlm": "timm_wrapper"}
 _TEXTS = {"llava_onevision": "qwen2", "fast_vlm": "qwen2"}

@@ -7,12 +7,12 @@ Source: transformers 5.24 models/longcat_flash; LongCat-Flash report, arXiv:2509
 from collections.abc import Mapping
 
 from kvplan.core.model import Caveat, DenseFfn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, router
-from kvplan.specs.latent import block_norms, latent_form, latent_layers, mla_weights, read_mla
-from kvplan.specs.mtp import n_next_token, next_token
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, router
+from kvplan.specs.parts.latent import block_norms, latent_form, latent_layers, mla_weights, read_mla
+from kvplan.specs.parts.mtp import n_next_token, next_token
 
 MODEL_TYPES = ("longcat_flash",)
 

@@ -6,10 +6,10 @@ Source: transformers 5.24 models/mamba, models/falcon_mamba; Gu & Dao 2023, arXi
 
 from kvplan.core.mixers import Mamba1
 from kvplan.core.model import ActivationForm, Layer, ModelSpec
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.state_space import Biases, dt_rank, expanded, mamba1
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.state_space import Biases, dt_rank, expanded, mamba1
 
 MODEL_TYPES = ("mamba", "falcon_mamba")
 

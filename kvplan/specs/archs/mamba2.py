@@ -5,11 +5,11 @@ Source: transformers 5.24 models/mamba2; Dao & Gu 2024, arXiv:2405.21060.
 
 from kvplan.core.mixers import Mamba2
 from kvplan.core.model import ActivationForm, Layer, ModelSpec
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.forms import chunked_scan
-from kvplan.specs.state_space import Biases, expanded, mamba2, n_groups, state_dtype
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.forms import chunked_scan
+from kvplan.specs.parts.state_space import Biases, expanded, mamba2, n_groups, state_dtype
 
 MODEL_TYPES = ("mamba2",)
 

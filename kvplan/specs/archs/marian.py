@@ -4,11 +4,11 @@ Source: transformers 5.24 models/marian, models/fsmt; Junczys-Dowmunt et al. 201
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import Groups, copies, embedding, lm_head
-from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import block_weights
-from kvplan.specs.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, side
+from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head
+from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions
+from kvplan.specs.parts.decoder import block_weights
+from kvplan.specs.parts.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, side
 
 MODEL_TYPES = ("marian", "fsmt")
 

@@ -4,9 +4,9 @@ Source: modeling_mimo.py of XiaomiMiMo/MiMo-7B-RL; vLLM model_executor/models/mi
 """
 
 from kvplan.core.model import ActivationForm, Layer, LayerRun, ModelSpec
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("mimo",)
 

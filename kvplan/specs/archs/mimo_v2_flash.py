@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import FullAttention, SlidingAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, layer_kinds
-from kvplan.specs.blocks import Groups, norm, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import moe_moments
-from kvplan.specs.mtp import n_next_token, next_token
-from kvplan.specs.sparse import by_kind, experts_per_token
+from kvplan.specs.parts.attention import Heads, attention, layer_kinds
+from kvplan.specs.parts.blocks import Groups, norm, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.forms import moe_moments
+from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("mimo_v2_flash",)
 

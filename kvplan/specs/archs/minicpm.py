@@ -6,9 +6,9 @@ MiniCPM report, arXiv:2404.06395 §3.
 
 from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.sparse import experts_per_token, sparse_decoder
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("minicpm",)
 

@@ -5,9 +5,9 @@ Source: transformers 5.24 models/minicpm3, models/youtu; PLM-Team/PLM-1.8B-Base 
 
 from kvplan.core.model import DenseFfn, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.latent import latent_form, latent_layers, read_mla
+from kvplan.specs.parts.decoder import Style, assemble
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.latent import latent_form, latent_layers, read_mla
 
 MODEL_TYPES = ("minicpm3", "youtu", "plm")
 

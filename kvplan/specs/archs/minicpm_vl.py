@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{minicpmv4_6,minicpmv4_7,minicpm_ocr}.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.multimodal import joined, mlp_projector, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.multimodal import joined, mlp_projector, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("minicpmv4_6", "minicpmv4_7", "minicpm_ocr")
 

@@ -5,11 +5,11 @@ arXiv:2408.01800 §3.
 """
 
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended, inner_or_flat, text_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import amended, inner_or_flat, text_model
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("minicpmv", "minicpmo")
 HEAD_IN_BASE = True

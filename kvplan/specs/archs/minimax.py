@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import LinearAttention
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, full, read_heads, sliding
-from kvplan.specs.blocks import Groups, linear, norm, periodic
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.sparse import experts_per_token
+from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sliding
+from kvplan.specs.parts.blocks import Groups, linear, norm, periodic
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.sparse import experts_per_token
 
 MODEL_TYPES = ("minimax", "minimax_text_01", "minimax_m1")
 

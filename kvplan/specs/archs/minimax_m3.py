@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import read_heads
-from kvplan.specs.blocks import Groups, as_role, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, mixing_weights
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.sparse import by_kind, experts_per_token
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.blocks import Groups, as_role, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, mixing_weights
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("minimax_m3_vl_text", "minimax_m3")
 

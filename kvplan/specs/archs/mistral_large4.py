@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mla
 from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec
-from kvplan.specs.blocks import Groups, norm, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.indexing import indexed_layers, read_indexer
-from kvplan.specs.latent import block_norms, latent_form, mla_weights, read_mla, routed
-from kvplan.specs.sparse import by_kind
+from kvplan.specs.parts.blocks import Groups, norm, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.indexing import indexed_layers, read_indexer
+from kvplan.specs.parts.latent import block_norms, latent_form, mla_weights, read_mla, routed
+from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("mistral_large4_text",)
 

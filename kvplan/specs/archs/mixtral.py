@@ -5,12 +5,12 @@ Source: transformers 5.24 models/mixtral, models/phimoe, models/minimax_m2; Jian
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, rotary_dim
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
-from kvplan.specs.sparse import experts_per_token, sparse_decoder
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION, moe_moments
+from kvplan.specs.parts.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("mixtral", "phimoe", "grinmoe", "minimax_m2")
 

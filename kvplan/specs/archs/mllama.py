@@ -5,13 +5,13 @@ Source: transformers 5.24 models/mllama/modeling_mllama.py; Llama 3 report, arXi
 
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, attention, full, read_heads
-from kvplan.specs.blocks import Groups, embedding, gated_mlp, linear, lm_head, norm, runs
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import max_ctx, rotary_dim
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import filled, text_config
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.attention import Heads, attention, full, read_heads
+from kvplan.specs.parts.blocks import Groups, embedding, gated_mlp, linear, lm_head, norm, runs
+from kvplan.specs.parts.decoder import max_ctx, rotary_dim
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import filled, text_config
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("mllama", "mllama_text_model")
 _CROSS = (3, 8, 13, 18, 23, 28, 33, 38)

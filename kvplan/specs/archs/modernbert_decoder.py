@@ -4,11 +4,11 @@ Source: transformers 5.24 models/modernbert_decoder (the window there is half of
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import layer_kinds, mixer
-from kvplan.specs.blocks import Groups, linear, norm, periodic
-from kvplan.specs.classic import Shape, block, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style
+from kvplan.specs.parts.attention import layer_kinds, mixer
+from kvplan.specs.parts.blocks import Groups, linear, norm, periodic
+from kvplan.specs.parts.classic import Shape, block, classic, equal_heads
+from kvplan.specs.parts.decoder import Style
 
 MODEL_TYPES = ("modernbert-decoder",)
 

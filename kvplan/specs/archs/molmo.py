@@ -4,13 +4,13 @@ Source: transformers 5.24 models/molmo2; Clark et al. 2025 (Molmo 2 report).
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended, filled, text_config
-from kvplan.specs.tower import Block, Tower, encoder_attention, part
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.decoder import Style, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import amended, filled, text_config
+from kvplan.specs.parts.tower import Block, Tower, encoder_attention, part
 
 MODEL_TYPES = ("molmo2",)
 _FEATURES = (24, 18)

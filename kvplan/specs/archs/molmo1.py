@@ -4,13 +4,13 @@ Source: modeling_molmo.py and config_molmo.py of allenai/Molmo-7B-D-0924; Deitke
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_width
-from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.decoder import Style, decoder, rotary_width
+from kvplan.specs.parts.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import amended
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("molmo",)
 _CLIP: dict[str, object] = {

@@ -5,12 +5,12 @@ Source: transformers 5.24 models/moonshine; Jeffries et al. 2024, arXiv:2410.156
 
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, full
-from kvplan.specs.blocks import Groups, copies, embedding, lm_head, norm
-from kvplan.specs.classic import Shape, assembled, cross_attention
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, block_weights, rotary_dim
-from kvplan.specs.seq2seq import conv1d, decoder_only, encoder
+from kvplan.specs.parts.attention import Heads, full
+from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm
+from kvplan.specs.parts.classic import Shape, assembled, cross_attention
+from kvplan.specs.parts.decoder import Style, block_weights, rotary_dim
+from kvplan.specs.parts.seq2seq import conv1d, decoder_only, encoder
 
 MODEL_TYPES = ("moonshine",)
 

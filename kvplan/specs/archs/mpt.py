@@ -4,9 +4,9 @@ Source: transformers 5.24 models/mpt/modeling_mpt.py.
 """
 
 from kvplan.core.model import ActivationForm, Caveat, ModelSpec
-from kvplan.specs.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.forms import FUSED_VIEW_CORE
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
+from kvplan.specs.parts.forms import FUSED_VIEW_CORE
 
 MODEL_TYPES = ("mpt",)
 

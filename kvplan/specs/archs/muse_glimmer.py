@@ -4,11 +4,11 @@ Source: transformers 5.24 models/muse_glimmer.
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import attention, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.parts.attention import attention, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("muse_glimmer_text",)
 

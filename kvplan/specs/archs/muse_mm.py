@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{muse_glimmer,muse_spark}.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, mlp_projector, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import linear
+from kvplan.specs.parts.multimodal import joined, mlp_projector, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("muse_glimmer", "muse_spark")
 

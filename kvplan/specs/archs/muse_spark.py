@@ -6,13 +6,13 @@ Source: transformers 5.24 models/muse_spark (MuseSparkTextConfig, MuseSparkTextM
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION, moe_moments
-from kvplan.specs.sparse import by_kind, experts_per_token
+from kvplan.specs.parts.attention import Heads, attention, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
+from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("muse_spark_text",)
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{aria,fuyu,video_llama_3,exaone4_5,hyperclovax_
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector, tied_to_text, tower
-from kvplan.specs.nested import amended, inner_or_flat, language_model, text_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector, tied_to_text, tower
+from kvplan.specs.parts.nested import amended, inner_or_flat, language_model, text_model
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("aria", "fuyu", "video_llama_3", "exaone4_5", "hyperclovax_vision_v2", "ernie4_5_vl_moe", "ernie4_5_moe_vl")
 _FUYU: dict[str, object] = {

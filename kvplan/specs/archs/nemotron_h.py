@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 from kvplan.core.mixers import Mamba2
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
-from kvplan.specs.attention import attention, full, read_heads
-from kvplan.specs.blocks import Groups, copies, linear, norm, plain_mlp
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, router
-from kvplan.specs.forms import chunked_scan
-from kvplan.specs.hybrid import OLD_NAMES
-from kvplan.specs.mtp import n_next_token
-from kvplan.specs.nested import amended
-from kvplan.specs.sparse import experts_per_token
-from kvplan.specs.state_space import Biases, mamba2, n_groups, state_dtype
+from kvplan.specs.parts.attention import attention, full, read_heads
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm, plain_mlp
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, router
+from kvplan.specs.parts.forms import chunked_scan
+from kvplan.specs.parts.hybrid import OLD_NAMES
+from kvplan.specs.parts.mtp import n_next_token
+from kvplan.specs.parts.nested import amended
+from kvplan.specs.parts.sparse import experts_per_token
+from kvplan.specs.parts.state_space import Biases, mamba2, n_groups, state_dtype
 
 MODEL_TYPES = ("nemotron_h",)
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, attention, full, read_heads, sliding
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, rotary_width
+from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sliding
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, rotary_width
 
 MODEL_TYPES = ("nemotron-nas", "deci")
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/nemotron_h_omni.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, mlp_projector, tower
-from kvplan.specs.nested import amended, language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.multimodal import joined, mlp_projector, tower
+from kvplan.specs.parts.nested import amended, language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("nemotron_h_omni",)
 _OLD_NAMES = {"llm_config": "text_config", "sound_config": "audio_config", "vit_hidden_size": "vision_hidden_size"}

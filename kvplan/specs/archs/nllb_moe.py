@@ -4,12 +4,12 @@ Source: transformers 5.24 models/nllb_moe/modeling_nllb_moe.py; NLLB team 2022, 
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.blocks import Groups, norm
-from kvplan.specs.classic import LAYER_NORMED, Shape, assembled
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import block_weights
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.seq2seq import cross_block, encoder, longest_input, shared_tables, side, stacked
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, assembled
+from kvplan.specs.parts.decoder import block_weights
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.seq2seq import cross_block, encoder, longest_input, shared_tables, side, stacked
 
 MODEL_TYPES = ("nllb-moe",)
 

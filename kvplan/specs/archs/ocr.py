@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{got_ocr2,pp_chart2table,paddleocr_vl,granite_d
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, mlp_projector, tied_to_text, tower
-from kvplan.specs.nested import inner_or_flat, language_model, text_model
-from kvplan.specs.tower import conv, part
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
+from kvplan.specs.parts.multimodal import joined, mlp_projector, tied_to_text, tower
+from kvplan.specs.parts.nested import inner_or_flat, language_model, text_model
+from kvplan.specs.parts.tower import conv, part
 
 MODEL_TYPES = ("got_ocr2", "pp_chart2table", "paddleocr_vl", "granite_docling")
 

@@ -4,10 +4,10 @@ Source: transformers 5.24 models/olmo; Groeneveld et al. 2024, arXiv:2402.00838 
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder
-from kvplan.specs.forms import FLOAT32_ROTATION
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style, decoder
+from kvplan.specs.parts.forms import FLOAT32_ROTATION
 
 MODEL_TYPES = ("olmo",)
 

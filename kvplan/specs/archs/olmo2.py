@@ -5,8 +5,8 @@ Source: transformers 5.24 models/{olmo2,olmo3}; OLMo 2 report, arXiv:2501.00656 
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import POST_NORMED
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import POST_NORMED
 
 MODEL_TYPES = ("olmo2", "olmo3")
 

@@ -5,13 +5,13 @@ Source: transformers 5.24 models/olmo_hybrid.
 
 from kvplan.core.mixers import GatedDeltaNet
 from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec
-from kvplan.specs.attention import attention, full, read_heads
-from kvplan.specs.blocks import gated_mlp, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
-from kvplan.specs.state_space import gated_delta
+from kvplan.specs.parts.attention import attention, full, read_heads
+from kvplan.specs.parts.blocks import gated_mlp, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.parts.state_space import gated_delta
 
 MODEL_TYPES = ("olmo_hybrid",)
 

@@ -4,12 +4,12 @@ Source: configuration_openelm.py and modeling_openelm.py of apple/OpenELM-3B; Me
 """
 
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, full
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm, plain_mlp
 from kvplan.specs.config import MAX_VALUE, Config, shown
-from kvplan.specs.decoder import Style, assemble
-from kvplan.specs.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
-from kvplan.specs.nested import amended
+from kvplan.specs.parts.attention import Heads, full
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm, plain_mlp
+from kvplan.specs.parts.decoder import Style, assemble
+from kvplan.specs.parts.forms import FUSED_CORE, NORMED_ROTATION, ROTATION
+from kvplan.specs.parts.nested import amended
 
 MODEL_TYPES = ("openelm",)
 

@@ -4,10 +4,10 @@ Source: transformers 5.24 models/opt/modeling_opt.py; Zhang et al. 2022, arXiv:2
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import Groups, embedding, linear, lm_head, norm
-from kvplan.specs.classic import LAYER_NORMED, Shape, assembled, block, equal_heads, positions
 from kvplan.specs.config import Config
-from kvplan.specs.forms import plain
+from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm
+from kvplan.specs.parts.classic import LAYER_NORMED, Shape, assembled, block, equal_heads, positions
+from kvplan.specs.parts.forms import plain
 
 MODEL_TYPES = ("opt",)
 

@@ -5,9 +5,9 @@ model_executor/models/telechat2.py; TeleChat report, arXiv:2401.03804 §3.
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_width
+from kvplan.specs.parts.blocks import vector
+from kvplan.specs.parts.decoder import Style, decoder, rotary_width
 
 MODEL_TYPES = ("orion", "telechat")
 

@@ -4,9 +4,9 @@ Source: modeling_ouro.py of ByteDance/Ouro-1.4B; Zhu et al. 2025, arXiv:2510.257
 """
 
 from kvplan.core.model import ActivationForm, LayerRun, ModelSpec
-from kvplan.specs.blocks import linear
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.blocks import linear
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 
 MODEL_TYPES = ("ouro",)
 

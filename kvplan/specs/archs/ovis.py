@@ -4,11 +4,11 @@ Source: transformers 5.24 models/ovis2; Lu et al. 2024, arXiv:2405.20797.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import lm_head
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import lm_head
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("ovis2",)
 

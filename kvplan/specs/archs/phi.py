@@ -4,10 +4,10 @@ Source: transformers 5.24 models/phi, models/persimmon; Li et al. 2023, arXiv:23
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_dim
-from kvplan.specs.forms import PARTIAL_CORE, plain
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style, decoder, rotary_dim
+from kvplan.specs.parts.forms import PARTIAL_CORE, plain
 
 MODEL_TYPES = ("phi", "persimmon", "phi-msft", "mixformer-sequential")
 

@@ -6,8 +6,8 @@ Phi-3 report, arXiv:2404.14219 §2.
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import FUSED_CORE
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import FUSED_CORE
 
 MODEL_TYPES = ("phi3", "phi3small")
 

@@ -5,11 +5,11 @@ microsoft/Phi-4-multimodal-instruct; arXiv:2404.14219 §6, arXiv:2503.01743 §2.
 """
 
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, mlp_projector, tower
-from kvplan.specs.nested import inner_or_flat, text_model
-from kvplan.specs.tower import parameter, part
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.multimodal import joined, mlp_projector, tower
+from kvplan.specs.parts.nested import inner_or_flat, text_model
+from kvplan.specs.parts.tower import parameter, part
 
 MODEL_TYPES = ("phi3_v", "phi4_multimodal", "phi4mm")
 _CLIP_L_336: dict[str, object] = {

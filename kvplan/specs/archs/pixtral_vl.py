@@ -6,11 +6,11 @@ Source: transformers 5.24 models/{mistral3,mistral_large4,lighton_ocr}; Agrawal 
 from typing import NamedTuple
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector, n_feature_layers
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector, n_feature_layers
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 
 class _Kind(NamedTuple):

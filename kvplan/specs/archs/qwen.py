@@ -5,10 +5,10 @@ Source: modeling_qwen.py and configuration_qwen.py of Qwen/Qwen-7B; Qwen report,
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_width
-from kvplan.specs.forms import FUSED_CORE
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.tower import part
+from kvplan.specs.parts.decoder import Style, decoder, rotary_width
+from kvplan.specs.parts.forms import FUSED_CORE
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("qwen",)
 

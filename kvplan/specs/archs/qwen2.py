@@ -5,8 +5,8 @@ Source: transformers 5.24 models/{qwen2,qwen3}; Qwen2 report, arXiv:2407.10671 Â
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import NORMED_ROTATION, ROTATION
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION
 
 MODEL_TYPES = ("qwen2", "qwen3")
 

@@ -6,15 +6,15 @@ Source: transformers 5.24 models/qwen3_next, models/qwen3_5, models/qwen3_5_moe;
 
 from kvplan.core.mixers import GatedDeltaNet
 from kvplan.core.model import STATES, ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, full, output_gated, read_heads
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import FUSED_DELTA, NORMED_ROTATION, moe_moments
-from kvplan.specs.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
-from kvplan.specs.sparse import by_step, experts_per_token
-from kvplan.specs.state_space import gated_delta, read_delta, split_delta
+from kvplan.specs.parts.attention import Heads, attention, full, output_gated, read_heads
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import FUSED_DELTA, NORMED_ROTATION, moe_moments
+from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
+from kvplan.specs.parts.sparse import by_step, experts_per_token
+from kvplan.specs.parts.state_space import gated_delta, read_delta, split_delta
 
 MODEL_TYPES = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")
 

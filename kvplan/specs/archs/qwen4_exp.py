@@ -10,15 +10,15 @@ from math import isqrt
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention, Mixer, ShortConv
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import Heads, attention, output_gated, read_heads
-from kvplan.specs.blocks import Groups, as_role, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.hybrid import read_kinds
-from kvplan.specs.sparse import experts_per_token
-from kvplan.specs.state_space import conv1d, read_delta, split_delta
+from kvplan.specs.parts.attention import Heads, attention, output_gated, read_heads
+from kvplan.specs.parts.blocks import Groups, as_role, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.hybrid import read_kinds
+from kvplan.specs.parts.sparse import experts_per_token
+from kvplan.specs.parts.state_space import conv1d, read_delta, split_delta
 
 MODEL_TYPES = ("qwen4_exp_text",)
 

@@ -7,13 +7,13 @@ Source: transformers 5.24 models/qwen2_moe, qwen3_moe, qwen3_vl_moe, qwen3_omni_
 from collections.abc import Mapping
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
-from kvplan.specs.attention import read_heads
-from kvplan.specs.blocks import periodic, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, rotary_dim
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.forms import NORMED_ROTATION, ROTATION, moe_moments
-from kvplan.specs.sparse import by_step, experts_per_token, sparse_decoder
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.blocks import periodic, vector
+from kvplan.specs.parts.decoder import Style, completed, rotary_dim
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION, moe_moments
+from kvplan.specs.parts.sparse import by_step, experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("qwen2_moe", "qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "flint")
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/{qwen2_5_omni,qwen3_omni_moe}; Xu et al. 2025, 
 """
 
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import amended, filled, text_config, text_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import amended, filled, text_config, text_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("qwen2_5_omni", "qwen2_5_omni_thinker", "qwen3_omni_moe", "qwen3_omni_moe_thinker")
 _LIKE = {"qwen2_5_omni": "qwen2", "qwen3_omni_moe": ""}

@@ -6,9 +6,9 @@ cosmos3_omni}; Wang et al. 2024, arXiv:2409.12191.
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tied_to_text, tower
-from kvplan.specs.nested import inner_or_flat, language_model, text_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.multimodal import joined, tied_to_text, tower
+from kvplan.specs.parts.nested import inner_or_flat, language_model, text_model
+from kvplan.specs.parts.tower import part
 
 _LIKE = {
     "qwen2_vl": "qwen2",

@@ -5,11 +5,11 @@ Source: transformers 5.24 models/recurrent_gemma; De et al. 2024, arXiv:2402.194
 
 from kvplan.core.mixers import RgLru
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import attention, read_heads, sliding
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, periodic
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.state_space import conv1d, per_channel
+from kvplan.specs.parts.attention import attention, read_heads, sliding
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.state_space import conv1d, per_channel
 
 MODEL_TYPES = ("recurrent_gemma",)
 

@@ -5,10 +5,10 @@ Source: transformers 5.24 models/rwkv; Peng et al. 2023, arXiv:2305.13048 §3.
 
 from kvplan.core.mixers import Rwkv
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.state_space import per_channel
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.state_space import per_channel
 
 MODEL_TYPES = ("rwkv",)
 

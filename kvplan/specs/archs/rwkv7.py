@@ -5,10 +5,10 @@ Source: flash-linear-attention 0.3 fla/models/rwkv7 and fla/layers/rwkv7.py; Pen
 
 from kvplan.core.mixers import Rwkv
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
-from kvplan.specs.state_space import per_channel
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble
+from kvplan.specs.parts.state_space import per_channel
 
 MODEL_TYPES = ("rwkv7",)
 

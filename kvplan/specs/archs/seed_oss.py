@@ -5,8 +5,8 @@ Source: transformers 5.24 models/{seed_oss,ernie4_5,helium}.
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, decoder, rotary_width
-from kvplan.specs.forms import FLOAT32_ROTATION, ROTATION
+from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
+from kvplan.specs.parts.forms import FLOAT32_ROTATION, ROTATION
 
 MODEL_TYPES = ("seed_oss", "ernie4_5", "helium")
 

@@ -4,12 +4,12 @@ Source: transformers 5.24 models/{hunyuan_vl,cosmos3_edge,granite4_vision}.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import any_tower, joined, mlp_projector, tied_to_text, tower
-from kvplan.specs.nested import amended, inner_or_flat, language_model, text_model
-from kvplan.specs.qformer import qformer
-from kvplan.specs.tower import Tower, parameter, part
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
+from kvplan.specs.parts.multimodal import any_tower, joined, mlp_projector, tied_to_text, tower
+from kvplan.specs.parts.nested import amended, inner_or_flat, language_model, text_model
+from kvplan.specs.parts.qformer import qformer
+from kvplan.specs.parts.tower import Tower, parameter, part
 
 MODEL_TYPES = ("hunyuan_vl", "cosmos3_edge", "granite4_vision")
 _SPATIAL = 4  # groups of offsets in which the spatial projectors sample the image

@@ -5,9 +5,9 @@ Source: PowerInfer/SmallThinker-21BA3B-Instruct configuration_smallthinker.py, m
 
 from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, completed, rotary_width
-from kvplan.specs.experts import MoeStyle
-from kvplan.specs.sparse import experts_per_token, sparse_decoder
+from kvplan.specs.parts.decoder import Style, completed, rotary_width
+from kvplan.specs.parts.experts import MoeStyle
+from kvplan.specs.parts.sparse import experts_per_token, sparse_decoder
 
 MODEL_TYPES = ("smallthinker",)
 

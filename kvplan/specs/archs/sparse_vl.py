@@ -5,9 +5,9 @@ Source: transformers 5.24 models/glm5_next, models/hy_v4_vl.
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("glm5_next", "hy_v4_vl")
 

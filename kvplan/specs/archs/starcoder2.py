@@ -4,10 +4,10 @@ Source: transformers 5.24 models/starcoder2; Lozhkov et al. 2024, arXiv:2402.191
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.attention import read_heads
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, decoder, rotary_dim
-from kvplan.specs.forms import plain
+from kvplan.specs.parts.attention import read_heads
+from kvplan.specs.parts.decoder import Style, decoder, rotary_dim
+from kvplan.specs.parts.forms import plain
 
 MODEL_TYPES = ("starcoder2",)
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import FullAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.latent import block_norms, paired
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.latent import block_norms, paired
 
 MODEL_TYPES = ("step3_text",)
 

@@ -4,11 +4,11 @@ Source: transformers 5.24 models/step3p7.
 """
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.blocks import linear
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, tower
-from kvplan.specs.nested import language_model
-from kvplan.specs.tower import part
+from kvplan.specs.parts.blocks import linear
+from kvplan.specs.parts.multimodal import joined, tower
+from kvplan.specs.parts.nested import language_model
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("step3p7",)
 

@@ -7,13 +7,13 @@ Guo et al. 2021, arXiv:2112.07916 §3; Fedus et al. 2021, arXiv:2101.03961 §2.
 from typing import Literal
 
 from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.attention import Heads
-from kvplan.specs.blocks import Groups, norm
-from kvplan.specs.classic import Shape, assembled
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, block_weights, max_ctx
-from kvplan.specs.experts import MoeStyle, moe
-from kvplan.specs.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, stacked
+from kvplan.specs.parts.attention import Heads
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.classic import Shape, assembled
+from kvplan.specs.parts.decoder import Style, block_weights, max_ctx
+from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, stacked
 
 MODEL_TYPES = ("t5", "mt5", "umt5", "longt5", "switch_transformers")
 

@@ -5,12 +5,12 @@ Source: transformers 5.24 models/t5gemma; Zhang et al. 2025, arXiv:2504.06225 §
 
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, copies, embedding, lm_head, norm, periodic
-from kvplan.specs.classic import Shape, assembled, cross_attention
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, block_weights, rotary_dim
-from kvplan.specs.seq2seq import decoder_only, encoder, longest_input
+from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic
+from kvplan.specs.parts.classic import Shape, assembled, cross_attention
+from kvplan.specs.parts.decoder import Style, block_weights, rotary_dim
+from kvplan.specs.parts.seq2seq import decoder_only, encoder, longest_input
 
 MODEL_TYPES = ("t5gemma",)
 

@@ -5,15 +5,15 @@ Source: transformers 5.24 models/t5gemma2/modeling_t5gemma2.py (T5Gemma2MergedAt
 
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, copies, embedding, lm_head, norm, periodic, vector
-from kvplan.specs.classic import Shape, assembled
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, block_weights
-from kvplan.specs.forms import NORMED_ROTATION
-from kvplan.specs.multimodal import any_tower
-from kvplan.specs.seq2seq import decoder_only, encoder, longest_input
-from kvplan.specs.tower import part
+from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic, vector
+from kvplan.specs.parts.classic import Shape, assembled
+from kvplan.specs.parts.decoder import Style, block_weights
+from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.multimodal import any_tower
+from kvplan.specs.parts.seq2seq import decoder_only, encoder, longest_input
+from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("t5gemma2",)
 

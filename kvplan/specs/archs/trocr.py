@@ -4,10 +4,10 @@ Source: transformers 5.24 models/trocr/modeling_trocr.py; Li et al. 2021, arXiv:
 """
 
 from kvplan.core.model import ActivationForm, ModelSpec
-from kvplan.specs.blocks import norm
-from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, classic, positions
 from kvplan.specs.config import Config
-from kvplan.specs.seq2seq import cross_block, side
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, classic, positions
+from kvplan.specs.parts.seq2seq import cross_block, side
 
 MODEL_TYPES = ("trocr",)
 

@@ -7,11 +7,11 @@ Wang et al. 2020, arXiv:2010.05171 §3.
 from itertools import pairwise
 
 from kvplan.core.model import ActivationForm, Layer, ModelSpec
-from kvplan.specs.blocks import Groups, copies, embedding, lm_head, norm
-from kvplan.specs.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import block_weights
-from kvplan.specs.seq2seq import conv1d, cross_block, decoder_only, encoder, longest_input, side, without_key_bias
+from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm
+from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions
+from kvplan.specs.parts.decoder import block_weights
+from kvplan.specs.parts.seq2seq import conv1d, cross_block, decoder_only, encoder, longest_input, side, without_key_bias
 
 MODEL_TYPES = ("whisper", "speech_to_text")
 

@@ -5,10 +5,10 @@ Source: transformers 5.24 models/xlstm; Beck et al. 2024, arXiv:2405.04517 §2.3
 
 from kvplan.core.mixers import LinearAttention
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.nested import amended
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.nested import amended
 
 MODEL_TYPES = ("xlstm",)
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mamba1, Mamba2
 from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, full
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed
-from kvplan.specs.hybrid import read_kinds
-from kvplan.specs.state_space import Biases, expanded, mamba1, mamba2, n_groups, read_biases, read_mamba1
+from kvplan.specs.parts.attention import Heads, full
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.hybrid import read_kinds
+from kvplan.specs.parts.state_space import Biases, expanded, mamba1, mamba2, n_groups, read_biases, read_mamba1
 
 MODEL_TYPES = ("zamba", "zamba2")
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from kvplan.core.mixers import Mixer, ShortConv
 from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
-from kvplan.specs.attention import Heads, full, read_heads, sliding
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, vector
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.forms import NORMED_ROTATION
+from kvplan.specs.parts.attention import Heads, full, read_heads, sliding
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, vector
+from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
+from kvplan.specs.parts.forms import NORMED_ROTATION
 
 MODEL_TYPES = ("zaya",)
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import ModuleType
 
 from kvplan.core.model import ModelSpec, WeightGroup
-from kvplan.specs.blocks import Groups, runs
 from kvplan.specs.config import Config
 from kvplan.specs.ignored import Ignored
+from kvplan.specs.parts.blocks import Groups, runs
 
 Rule = Callable[[WeightGroup], Groups]
 

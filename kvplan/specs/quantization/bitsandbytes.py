@@ -5,9 +5,9 @@ Source: Dettmers et al. 2023, arXiv:2305.14314 §3; transformers 5.24 quantizers
 
 from kvplan.core.model import WeightGroup
 from kvplan.core.units import ceil_div
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
 from kvplan.specs.layouts import beside, packed
+from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.quantization import Rule
 
 METHODS = ("bitsandbytes", "bitsandbytes_4bit", "bitsandbytes_8bit")

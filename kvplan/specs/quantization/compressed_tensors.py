@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from kvplan.core.model import WeightGroup
 from kvplan.core.units import ceil_div
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config, shown
 from kvplan.specs.layouts import INT_BITS, beside, packed
+from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.quantization import Rule
 
 METHODS = ("compressed-tensors",)

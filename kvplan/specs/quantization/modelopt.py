@@ -5,9 +5,9 @@ Source: NVIDIA Model Optimizer 0.45 export layout (quant_algo, weight_scale, wei
 
 from kvplan.core.model import WeightGroup
 from kvplan.core.units import ceil_div
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
 from kvplan.specs.layouts import beside, packed
+from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.quantization import Rule
 
 METHODS = ("modelopt", "modelopt_fp4", "modelopt_mixed")

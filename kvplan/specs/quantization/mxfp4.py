@@ -5,9 +5,9 @@ Source: OCP Microscaling Formats 1.0 §5.2; transformers 5.24 integrations/mxfp4
 
 from kvplan.core.model import WeightGroup
 from kvplan.core.units import ceil_div
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
 from kvplan.specs.layouts import beside, packed
+from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.quantization import Rule
 
 METHODS = ("mxfp4",)

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{blip_2,instructblip,instructblipvideo}; Li et al. 2023, arXiv:2301.12597 §3.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("blip_2_vision_model", "instructblip_vision_model", "instructblipvideo_vision_model")
 

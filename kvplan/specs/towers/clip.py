@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/clip/modeling_clip.py (CLIPVisionModel); Radford et al. 2021, arXiv:2103.00020 §2.4.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
 
 MODEL_TYPES = ("clip_vision_model",)
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{unlimited_ocr,deepseek_ocr2}.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, n_patches, parameter
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, n_patches, parameter
 
 MODEL_TYPES = ("unlimited_ocr_vision_encoder", "deepseek_ocr2_encoder")
 

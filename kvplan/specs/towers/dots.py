@@ -3,9 +3,9 @@
 Source: modeling_dots_vision.py of rednote-hilab/dots.ocr.
 """
 
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv
 
 MODEL_TYPES = ("dots_vit",)
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/ernie4_5_vl_moe (Ernie4_5_VLMoeVisionTransformerPretrainedModel).
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv
 
 MODEL_TYPES = ("ernie4_5_vl_moe_vision",)
 

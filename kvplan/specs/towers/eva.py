@@ -3,9 +3,9 @@
 Source: visual.py of zai-org/glm-4v-9b; Sun et al. 2023, arXiv:2303.15389.
 """
 
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("glm4v_eva",)
 

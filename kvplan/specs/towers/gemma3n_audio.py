@@ -3,10 +3,10 @@
 Source: transformers 5.24 models/gemma3n/modeling_gemma3n.py (Gemma3nAudioEncoder).
 """
 
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.conformer import conformer_layer
-from kvplan.specs.tower import Tower, conv
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
+from kvplan.specs.parts.conformer import conformer_layer
+from kvplan.specs.parts.tower import Tower, conv
 
 MODEL_TYPES = ("gemma3n_audio",)
 

@@ -3,10 +3,10 @@
 Source: transformers 5.24 models/gemma4/modeling_gemma4.py (Gemma4AudioModel).
 """
 
-from kvplan.specs.blocks import copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.conformer import conformer_layer
-from kvplan.specs.tower import Tower, conv
+from kvplan.specs.parts.blocks import copies, linear, norm
+from kvplan.specs.parts.conformer import conformer_layer
+from kvplan.specs.parts.tower import Tower, conv
 
 MODEL_TYPES = ("gemma4_audio",)
 

@@ -4,7 +4,7 @@ Source: transformers 5.24 models/gemma4/modeling_gemma4.py (Gemma4VisionModel).
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("gemma4_vision",)
 

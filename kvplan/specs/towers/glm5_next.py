@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/glm5_next/modeling_glm5_next.py (Glm5NextVisionModel).
 """
 
-from kvplan.specs.blocks import gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, patches_3d
+from kvplan.specs.parts.blocks import gated_mlp, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, patches_3d
 
 MODEL_TYPES = ("glm5_next_vision",)
 

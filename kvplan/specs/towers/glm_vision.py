@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{glm4v,glm4v_moe,glm_ocr}; GLM-V team 2025, arXiv:2507.01006 §2.
 """
 
-from kvplan.specs.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, patches_3d
+from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, n_patches, parameter, patches_3d
 
 MODEL_TYPES = ("glm4v_vision", "glm4v_moe_vision", "glm_ocr_vision")
 

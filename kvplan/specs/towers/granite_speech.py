@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{granite_speech,granite_speech_plus} (GraniteSpeechCTCEncoder); Gulati et al. 2020, arXiv:2005.08100.
 """
 
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Tower, conv, parameter
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
+from kvplan.specs.parts.tower import Tower, conv, parameter
 
 MODEL_TYPES = ("granite_speech_encoder", "granite_speech_plus_encoder")
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/hy_v4_vl/modeling_hy_v4_vl.py (HYV4VLVisionModel).
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("hy_v4_vl_vision",)
 

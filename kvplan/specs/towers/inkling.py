@@ -6,9 +6,9 @@ Source: transformers 5.24 models/{inkling,inkling2}.
 from itertools import pairwise
 from math import ceil, log
 
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("inkling2_vision", "inkling_vision", "inkling_audio")
 MAX_SIDE = 4096

@@ -4,9 +4,9 @@ Source: transformers 5.24 models/{internvl,qianfan_ocr}; configuration_intern_vi
 Chen et al. 2023, arXiv:2312.14238 §3.2.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
 
 MODEL_TYPES = ("internvl_vision", "qianfan_ocr_vision", "intern_vit_6b")
 _REMOTE: dict[str, object] = {

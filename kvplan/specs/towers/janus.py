@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/janus/modeling_janus.py (JanusVisionModel).
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("janus_vision_model",)
 

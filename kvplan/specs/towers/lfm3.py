@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/lfm3_vl/modeling_lfm3_vl.py (Lfm3VlVisionModel).
 """
 
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.tower import Block, Tower, conv, encoder_attention, patches_3d
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, conv, encoder_attention, patches_3d
 
 MODEL_TYPES = ("lfm3_vl_vision",)
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/llama4/modeling_llama4.py (Llama4VisionModel).
 """
 
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("llama4_vision_model",)
 

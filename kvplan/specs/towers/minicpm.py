@@ -5,9 +5,9 @@ Source: transformers 5.24 models/{minicpmv4_6,minicpmv4_7,minicpm_ocr}.
 
 from math import prod
 
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, encoder_attention, n_patches, parameter, sides
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, encoder_attention, n_patches, parameter, sides
 
 MODEL_TYPES = ("minicpmv4_6_vision", "minicpmv4_7_vision", "minicpm_ocr_vision")
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/minimax_m3_vl/modeling_minimax_m3_vl.py (MiniMaxM3VLVisionModel).
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv
 
 MODEL_TYPES = ("minimax_m3_vl_vision",)
 

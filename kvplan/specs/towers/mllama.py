@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/mllama/modeling_mllama.py (MllamaVisionModel); Llama 3 report, arXiv:2407.21783 §7.2.
 """
 
-from kvplan.specs.blocks import copies, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import copies, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("mllama_vision_model",)
 _RATIOS = 8  # supported_aspect_ratios of the class

@@ -4,7 +4,7 @@ Source: transformers 5.24 models/molmo2/modeling_molmo2.py (Molmo2VisionModel).
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, sides
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, sides
 
 MODEL_TYPES = ("molmo2_vision",)
 

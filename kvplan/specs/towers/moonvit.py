@@ -4,9 +4,9 @@ Source: transformers 5.24 models/kimi_k25 (Kimi_K25VisionModel); for Kimi-K3 the
 Kimi-VL report, arXiv:2504.07491 §2.1.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 MODEL_TYPES = ("kimi_k25_vision", "moonvit", "kimi_k3_vision")
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{muse_glimmer,muse_spark}.
 """
 
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled, several
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled, several
 
 MODEL_TYPES = ("muse_glimmer_vision", "muse_spark_vision", "muse_spark_audio")
 

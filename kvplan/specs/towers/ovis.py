@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/ovis2/modeling_ovis2.py (Ovis2VisionModel); Lu et al. 2024, arXiv:2405.20797 §3.
 """
 
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, n_patches, parameter, sides
 
 MODEL_TYPES = ("ovis2_vision",)
 

@@ -5,9 +5,9 @@ Source: transformers 5.24 models/phi4_multimodal/modeling_phi4_multimodal.py (Ph
 
 from math import log2
 
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, conv, encoder_attention, parameter
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, conv, encoder_attention, parameter
 
 MODEL_TYPES = ("phi4_multimodal_audio",)
 

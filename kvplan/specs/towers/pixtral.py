@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/pixtral/modeling_pixtral.py; Agrawal et al. 2024, arXiv:2410.07073 §2.1.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, sides
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, sides
 
 MODEL_TYPES = ("pixtral",)
 

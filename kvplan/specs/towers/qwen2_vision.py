@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{qwen2_vl,qwen2_5_vl,qwen2_5_omni,exaone4_5}; Wang et al. 2024, arXiv:2409.12191 §2.1.
 """
 
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, patches_3d, scaled
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, patches_3d, scaled
 
 MODEL_TYPES = ("qwen2_vl_vision", "qwen2_5_vl_vision", "qwen2_5_omni_vision_encoder", "exaone4_5_vision")
 

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/{qwen3_omni_moe,qwen3_asr}.
 """
 
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv
 
 MODEL_TYPES = ("qwen3_omni_moe_audio_encoder", "qwen3_asr_encoder")
 

@@ -4,9 +4,9 @@ Source: transformers 5.24 models/{qwen3_vl,qwen3_vl_moe,qwen3_5,qwen3_5_moe,qwen
 Meng et al. 2024, arXiv:2406.04334.
 """
 
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, parameter, patches_3d
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, parameter, patches_3d
 
 MODEL_TYPES = (
     "qwen3_vl_vision",

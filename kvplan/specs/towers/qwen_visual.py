@@ -3,9 +3,9 @@
 Source: visual.py of Qwen/Qwen-VL; Bai et al. 2023, arXiv:2308.12966 §2.1.
 """
 
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
+from kvplan.specs.parts.blocks import linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("qwen_visual",)
 _POSITIONS = 256  # whatever the image's size: they are resampled

@@ -4,7 +4,7 @@ Source: transformers 5.24 models/radio/modeling_radio.py; Heinrich et al. 2024, 
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("radio",)
 

@@ -5,9 +5,9 @@ Source: transformers 5.24 models/{sam,got_ocr2,pp_chart2table,deepseek_ocr2,unli
 
 from itertools import pairwise
 
-from kvplan.specs.blocks import Groups, copies, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
+from kvplan.specs.parts.blocks import Groups, copies, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = (
     "sam_vision_model",

@@ -6,9 +6,9 @@ video_llama_3,cosmos3_edge}; Zhai et al. 2023, arXiv:2303.15343.
 
 from typing import NamedTuple
 
-from kvplan.specs.blocks import Groups, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, n_patches, parameter, pooling_head, sides
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, n_patches, parameter, pooling_head, sides
 
 
 class Defaults(NamedTuple):

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/step3p7/modeling_step3p7.py (Step3p7VisionModel).
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, scaled
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, scaled
 
 MODEL_TYPES = ("step3p5_vision",)
 

@@ -5,7 +5,7 @@ models/timm_wrapper, models/gemma3n (Gemma3nVisionConfig).
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Tower, parameter
+from kvplan.specs.parts.tower import Tower, parameter
 
 MODEL_TYPES = ("timm_wrapper", "gemma3n_vision")
 _TOTALS = {"mobilenetv5_300m_enc": 294_126_912, "fastvit_mci3": 122_875_584}

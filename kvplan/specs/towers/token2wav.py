@@ -4,9 +4,9 @@ Source: transformers 5.24 models/qwen2_5_omni (Qwen2_5OmniToken2WavModel); Lee e
 arXiv:2005.07143 (speaker encoder).
 """
 
-from kvplan.specs.blocks import Groups, copies, linear
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Tower, conv, parameter, scaled, several
+from kvplan.specs.parts.blocks import Groups, copies, linear
+from kvplan.specs.parts.tower import Tower, conv, parameter, scaled, several
 
 MODEL_TYPES = ("qwen2_5_omni_token2wav",)
 _FREQUENCIES = 256  # of the sinusoids that encode a time step

@@ -3,9 +3,9 @@
 Source: transformers 5.24 models/voxtral_realtime (VoxtralRealtimeEncoder).
 """
 
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv
 
 MODEL_TYPES = ("voxtral_realtime_encoder",)
 

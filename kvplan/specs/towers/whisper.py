@@ -6,9 +6,9 @@ Radford et al. 2022, arXiv:2212.04356 §2.2.
 
 from typing import NamedTuple
 
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter
 
 
 class Defaults(NamedTuple):

@@ -6,11 +6,11 @@ Source: llava/model/{llava_arch,multimodal_projector/builder}.py of haotian-liu/
 import re
 
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
-from kvplan.specs.multimodal import joined, mlp_projector
-from kvplan.specs.nested import inner_or_flat, text_model
-from kvplan.specs.tower import parameter
+from kvplan.specs.parts.blocks import Groups
+from kvplan.specs.parts.multimodal import joined, mlp_projector
+from kvplan.specs.parts.nested import inner_or_flat, text_model
+from kvplan.specs.parts.tower import parameter
 
 _TEXTS = {"llama": "llama", "mistral": "mistral", "qwen": "qwen2", "mpt": "mpt"}
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from kvplan.core.mixers import ChunkedAttention, FullAttention, Mixer, SlidingAttention
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, linear, norm
 
 
 class Heads(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec
-from kvplan.specs.attention import Heads, attention, layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
 from kvplan.specs.config import Config
+from kvplan.specs.parts.attention import Heads, attention, layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs
 
 SIZES = frozenset(["hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size"])
 

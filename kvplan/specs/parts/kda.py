@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import GatedDeltaNet
 from kvplan.core.model import WeightGroup
-from kvplan.specs.blocks import Groups, linear, norm
+from kvplan.specs.parts.blocks import Groups, linear, norm
 
 
 class KdaStyle(NamedTuple):

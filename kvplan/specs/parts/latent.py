@@ -6,12 +6,12 @@ from typing import TypeVar
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import Mla
 from kvplan.core.model import ActivationForm, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble
-from kvplan.specs.experts import MoeStyle, dense_or_moe
-from kvplan.specs.forms import LATENT_CONTEXT, LATENT_CORE, moe_moments
-from kvplan.specs.indexing import indexer_weights
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.decoder import Style, assemble
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.forms import LATENT_CONTEXT, LATENT_CORE, moe_moments
+from kvplan.specs.parts.indexing import indexer_weights
 
 M = TypeVar("M")
 

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 from kvplan import _discover
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.blocks import Groups, linear
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Tower
+from kvplan.specs.parts.blocks import Groups, linear
+from kvplan.specs.parts.tower import Tower
 
 TOWERS = "kvplan.specs.towers"
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec, WeightGroup
-from kvplan.specs.attention import Heads, full
-from kvplan.specs.blocks import Groups, embedding, linear, lm_head, norm, runs
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, block_weights
+from kvplan.specs.parts.attention import Heads, full
+from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm, runs
+from kvplan.specs.parts.decoder import Style, block_weights
 
 LAYER_NORMED = Style(norm_bias=True, qkv_bias=True, o_bias=True, mlp_bias=True, gated=False, tied=True)
 """Biases and shifts everywhere, an ungated feed-forward, tied embeddings: GPT-2's blocks."""

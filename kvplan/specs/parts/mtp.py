@@ -1,8 +1,8 @@
 """Next-token-prediction layers: checkpoints hold them, engines may draft with them, the plain model doesn't count them."""
 
 from kvplan.core.model import Layer, LayerRun
-from kvplan.specs.blocks import linear, norm
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import linear, norm
 
 KEYS = ("num_nextn_predict_layers", "num_mtp_layers")
 

@@ -3,8 +3,8 @@
 Source: Zhang et al. 2023, arXiv:2303.01037 §2; transformers 5.24 models/{gemma3n,gemma4}.
 """
 
-from kvplan.specs.blocks import Groups, linear, norm
-from kvplan.specs.tower import conv, parameter
+from kvplan.specs.parts.blocks import Groups, linear, norm
+from kvplan.specs.parts.tower import conv, parameter
 
 
 def conformer_layer(hidden: int, n_heads: int, kernel: int) -> Groups:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import Ffn, Layer
-from kvplan.specs.blocks import Groups
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups
 
 OLD_NAMES = {"mamba": "linear_attention", "attention": "full_attention"}
 

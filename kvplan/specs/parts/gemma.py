@@ -6,8 +6,8 @@ Source: transformers 5.24 models/{gemma3n,gemma4}/configuration_*.py (kv_sharing
 from collections.abc import Sequence
 
 from kvplan.core.model import WeightGroup
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, linear, norm
 
 NORMS = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
 

@@ -8,11 +8,11 @@ from itertools import groupby
 
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import Caveat, DenseFfn, Layer, WeightGroup
-from kvplan.specs.attention import full
-from kvplan.specs.blocks import Groups, as_role, copies, embedding, lm_head, norm
-from kvplan.specs.classic import Shape, cross_attention, equal_heads
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.decoder import Style, block_weights
+from kvplan.specs.parts.attention import full
+from kvplan.specs.parts.blocks import Groups, as_role, copies, embedding, lm_head, norm
+from kvplan.specs.parts.classic import Shape, cross_attention, equal_heads
+from kvplan.specs.parts.decoder import Style, block_weights
 
 _WHOLE = ("ForConditionalGeneration", "MTModel", "WithLMHeadModel", "ForSpeechSeq2Seq")
 

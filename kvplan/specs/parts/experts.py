@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from kvplan.core.model import DenseFfn, MoeFfn, WeightGroup
-from kvplan.specs.blocks import Groups, as_role, copies, gated_mlp, linear, plain_mlp
+from kvplan.specs.parts.blocks import Groups, as_role, copies, gated_mlp, linear, plain_mlp
 
 
 class MoeStyle(NamedTuple):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from kvplan.core.dtypes import dtype
 from kvplan.core.mixers import GatedDeltaNet, Mamba1, Mamba2, ShortConv
-from kvplan.specs.blocks import Groups, linear, norm, vector
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, linear, norm, vector
 
 
 class Biases(NamedTuple):

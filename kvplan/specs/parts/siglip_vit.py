@@ -3,9 +3,9 @@
 Source: siglip_vit.py of deepseek-ai/Janus and deepseek-ai/DeepSeek-VL2; the total of deepseek-ai/deepseek-vl2-tiny.
 """
 
-from kvplan.specs.blocks import norm
 from kvplan.specs.config import Config
-from kvplan.specs.tower import Block, Tower, blocks, conv, parameter, pooling_head, scaled
+from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.tower import Block, Tower, blocks, conv, parameter, pooling_head, scaled
 
 _LARGE: dict[str, object] = {"image_size": 384, "patch_size": 16, "width": 1024, "layers": 24, "mlp_ratio": 4}
 _SO400M: dict[str, object] = {"image_size": 384, "patch_size": 14, "width": 1152, "layers": 27, "mlp_ratio": 3.7362}

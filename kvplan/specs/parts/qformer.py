@@ -3,8 +3,8 @@
 Source: transformers 5.24 models/blip_2/modeling_blip_2.py (Blip2QFormerModel); Li et al. 2023, arXiv:2301.12597 §3.1.
 """
 
-from kvplan.specs.blocks import Groups, copies, linear, norm
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, copies, linear, norm
 
 
 def qformer(cfg: Config) -> Groups:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
-from kvplan.specs.attention import layer_kinds, mixer, read_heads
-from kvplan.specs.blocks import Groups, periodic
 from kvplan.specs.config import Config
-from kvplan.specs.decoder import Style, assemble, mixing_weights
-from kvplan.specs.experts import MoeStyle, dense_or_moe
+from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
+from kvplan.specs.parts.blocks import Groups, periodic
+from kvplan.specs.parts.decoder import Style, assemble, mixing_weights
+from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
 
 MLP_KINDS = ("dense", "sparse")
 

@@ -6,8 +6,8 @@ Source: Esser et al. 2021, arXiv:2012.09841; transformers 5.24 models/{janus,ape
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kvplan.specs.blocks import Groups, norm
-from kvplan.specs.tower import conv
+from kvplan.specs.parts.blocks import Groups, norm
+from kvplan.specs.parts.tower import conv
 
 
 class Pyramid(NamedTuple):

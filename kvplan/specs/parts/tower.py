@@ -4,8 +4,8 @@ from math import prod
 from typing import NamedTuple
 
 from kvplan.core.model import Role, WeightGroup
-from kvplan.specs.blocks import Groups, copies, gated_mlp, linear, norm, plain_mlp
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, plain_mlp
 
 
 class Tower(NamedTuple):

@@ -2,8 +2,8 @@
 
 from kvplan.core.mixers import CompressedAttention
 from kvplan.core.model import WeightGroup
-from kvplan.specs.blocks import Groups, linear, norm
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, linear, norm
 
 
 def attention_weights(cfg: Config, hidden: int, mixer: CompressedAttention) -> Groups:

@@ -1,8 +1,8 @@
 """Sparse attention's indexer as configs describe it: its size, its weights, and which layers have one of their own."""
 
 from kvplan.core.indexer import Indexer
-from kvplan.specs.blocks import Groups, as_role, linear, norm
 from kvplan.specs.config import Config
+from kvplan.specs.parts.blocks import Groups, as_role, linear, norm
 
 KINDS = ("full", "shared")
 

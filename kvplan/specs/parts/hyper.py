@@ -1,7 +1,7 @@
 """Hyper-connections: several residual streams, mixed before and after each block, as weight groups."""
 
 from kvplan.core.model import WeightGroup
-from kvplan.specs.blocks import Groups
+from kvplan.specs.parts.blocks import Groups
 
 
 def hyper_connection(name: str, hidden: int, n_streams: int, *, mixes: bool, fn_dtype: str | None = "float32") -> Groups:

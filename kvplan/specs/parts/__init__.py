@@ -1,0 +1,1 @@
+"""What families are built of: blocks, attention of each kind, mixtures, recurrences, decoders, and what wraps them."""
