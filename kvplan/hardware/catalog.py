@@ -62,12 +62,6 @@ def candidates(least_bytes: int) -> tuple[Gpu, ...]:
     return tuple(gpu for gpu in _by_size() if gpu.cuda_bytes >= least_bytes)
 
 
-def node_sizes(least_bytes: int, counts: tuple[int, ...] = (1, 2, 4, 8)) -> tuple[tuple[Gpu, int], ...]:
-    """(card, how many) of ``candidates`` with at least ``least_bytes`` together, smallest total first, then fewest cards."""
-    sizes = [(gpu, n) for gpu in candidates(0) for n in counts if n * gpu.cuda_bytes >= least_bytes]
-    return tuple(sorted(sizes, key=lambda size: (size[1] * size[0].cuda_bytes, size[1])))
-
-
 def label(gpus: tuple[Gpu, ...]) -> str:
     """The ids of ``gpus`` as ``node`` reads them, equal neighbors once; the count is left to the node where all are equal."""
     kinds = list(dict.fromkeys(gpu.id for gpu in gpus))
