@@ -33,7 +33,7 @@ class WeightGroup(NamedTuple):
     ``dtype`` is how they are stored where that differs from the model's own. ``shard`` is what tensor parallelism
     splits: output features (column), input features (row), KV heads, the vocabulary, whole experts, or nothing.
     ``tied_to`` names the group whose memory it shares; a tied group holds no bytes and no parameters of its own.
-    Role ``scale`` is storage that belongs to no parameter: the scales and zero points of quantized tensors.
+    Role ``scale`` is storage that belongs to no parameter: scales and zero points of quantized tensors, masks, tables.
     """
 
     name: str

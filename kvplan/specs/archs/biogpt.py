@@ -5,7 +5,7 @@ Source: transformers 5.24 models/biogpt, models/xglm; Lin et al. 2021, arXiv:211
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.blocks import buffer, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.parts.forms import plain
 
@@ -56,8 +56,9 @@ def _xglm(cfg: Config) -> ModelSpec:
     form = ActivationForm(
         norm="5H", core="3H + Q", scores="2NL", mlp=plain(cfg.text("activation_function", default="gelu")), eager_only=True, checked=True
     )
+    table = buffer("embed_positions.weights", (shape.max_ctx or 0) + _OFFSET, hidden)
     if not cfg.flag("add_cross_attention", default=False):
-        return classic(shape, style, form)
+        return classic(shape, style, form, extra=table)
     cross = (*cross_attention(hidden, shape.heads, source=hidden, bias=True), *norm("cross_attn_norm", hidden, bias=True))
-    spec = classic(shape, style, form, layers=(block(shape, style, extra=cross),) * shape.n_layers)
+    spec = classic(shape, style, form, layers=(block(shape, style, extra=cross),) * shape.n_layers, extra=table)
     return spec._replace(caveats=(UNFED_CROSS_ATTENTION,))

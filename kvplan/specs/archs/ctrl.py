@@ -5,6 +5,7 @@ Source: transformers 5.24 models/ctrl/modeling_ctrl.py; Keskar et al. 2019, arXi
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.parts.blocks import buffer
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
 
 MODEL_TYPES = ("ctrl",)
@@ -22,4 +23,5 @@ def build(cfg: Config) -> ModelSpec:
         max_ctx=cfg.integer("n_positions", "max_position_embeddings", default=256),
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=True), head_bias=True)
-    return classic(shape, style, ActivationForm(norm="5H"))
+    table = buffer("pos_encoding", shape.max_ctx or 0, hidden, dtype="float32")
+    return classic(shape, style, ActivationForm(norm="5H"), extra=table)

@@ -6,7 +6,7 @@ unsupervised multitask learners" §2.3; multi-query: Shazeer 2019, arXiv:1911.02
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.parts.blocks import norm
+from kvplan.specs.parts.blocks import buffer, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions
 from kvplan.specs.parts.forms import FUSED_VIEW_CORE, plain
 
@@ -41,7 +41,8 @@ def build(cfg: Config) -> ModelSpec:
     learned = model_type != "jais" or cfg.text("position_embedding_type", default="learned") != "alibi"
     style = LAYER_NORMED._replace(final_norm=not first_gpt, gated=gated, tied=cfg.flag("tie_word_embeddings", default=True))
     cross = (*cross_attention(hidden, shape.heads, source=hidden, bias=True), *norm("cross_attn_norm", hidden, bias=True))
-    layer = block(shape, style, extra=cross if crossed else ())
+    masks = buffer("attn.bias", n_positions, n_positions) if first_gpt else ()
+    layer = block(shape, style, extra=(*(cross if crossed else ()), *masks))
     bigcode = model_type == "gpt_bigcode"
     form = ActivationForm(
         norm="5H",
@@ -52,5 +53,9 @@ def build(cfg: Config) -> ModelSpec:
         kv_heads="shared",
         checked=not (gated or first_gpt or crossed),
     )
-    spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=positions(n_positions, hidden) if learned else ())
+    tables = (
+        *(positions(n_positions, hidden) if learned else ()),
+        *(buffer("bias", n_positions, n_positions, dtype="bool") if bigcode else ()),
+    )
+    spec = classic(shape, style, form, layers=(layer,) * shape.n_layers, extra=tables)
     return spec._replace(caveats=(UNFED_CROSS_ATTENTION,)) if crossed else spec

@@ -6,6 +6,7 @@ Source: transformers 5.24 models/gpt_neo/modeling_gpt_neo.py (the local mask kee
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config, shown
 from kvplan.specs.parts.attention import full, sliding
+from kvplan.specs.parts.blocks import buffer
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, block, classic, equal_heads, positions
 from kvplan.specs.parts.forms import plain
 
@@ -26,7 +27,8 @@ def build(cfg: Config) -> ModelSpec:
     style = LAYER_NORMED._replace(qkv_bias=False, tied=cfg.flag("tie_word_embeddings", default=True))
     local = sliding(shape.heads, cfg.integer("window_size", default=256))
     kinds = _kinds(cfg, shape.n_layers)
-    layers = [block(shape, style, mixer=local if kind == "local" else full(shape.heads)) for kind in kinds]
+    mask = buffer("attn.attention.bias", shape.max_ctx or 0, shape.max_ctx or 0, dtype="bool")
+    layers = [block(shape, style, mixer=local if kind == "local" else full(shape.heads), extra=mask) for kind in kinds]
     form = ActivationForm(
         norm="5H",
         core="4H + fQ",

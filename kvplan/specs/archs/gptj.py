@@ -5,6 +5,7 @@ Source: transformers 5.24 models/gptj, models/codegen; Nijkamp et al. 2022, arXi
 
 from kvplan.core.model import ActivationForm, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
+from kvplan.specs.parts.blocks import buffer
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.parts.forms import plain
 
@@ -33,4 +34,5 @@ def build(cfg: Config) -> ModelSpec:
         checked=True,
         rotary_dim=cfg.optional_integer("rotary_dim", default=64) or shape.heads.head_dim,
     )
-    return classic(shape, style, form)
+    table = buffer("rotary_emb.embed_positions", shape.max_ctx or 0, form.rotary_dim or 0, dtype="float32")
+    return classic(shape, style, form, extra=table)

@@ -24,6 +24,11 @@ def vector(name: str, size: int, *, role: Role, dtype: str | None = None) -> Gro
     return (WeightGroup(name, role, size, 1, dtype=dtype),)
 
 
+def buffer(name: str, rows: int, cols: int = 1, *, dtype: str | None = None) -> Groups:
+    """Memory that is no parameter and that Transformers builds with the model: a mask, a table of positions."""
+    return (WeightGroup(name, "scale", rows, cols, dtype=dtype),)
+
+
 def norm(name: str, size: int, *, bias: bool = False) -> Groups:
     """A normalization's scale, and its shift when it has one."""
     scale = WeightGroup(f"{name}.weight", "norm", size)
