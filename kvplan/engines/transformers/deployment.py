@@ -46,7 +46,7 @@ class Deployment:
         rules, newer = rules_for(settings.version)
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
-        self.refusals = notes.refusals(model, settings, rules)
+        self.refusals = notes.refusals(model, settings, node, rules)
         self.findings = notes.findings(model, settings, node, newer=newer)
         self.not_modeled = notes.not_modeled(model, settings)
         self._footprint, self._weights, self._kept = _compiled(_Same(model), settings, capability)

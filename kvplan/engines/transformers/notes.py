@@ -3,6 +3,7 @@
 from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.engines.transformers.kernels import AMPERE, FLASH_HEAD_DIM, shape_of
 from kvplan.engines.transformers.rules import VERSIONS, Rules
 from kvplan.engines.transformers.settings import Settings
 
@@ -72,9 +73,9 @@ def _several(node: Node) -> list[Finding]:
     ]
 
 
-def refusals(model: ModelSpec, settings: Settings, rules: Rules) -> tuple[Refusal, ...]:
-    """What Transformers itself would raise for these settings."""
-    found = []
+def refusals(model: ModelSpec, settings: Settings, node: Node, rules: Rules) -> tuple[Refusal, ...]:
+    """What Transformers, or a kernel that it was told to use, would raise for these settings."""
+    found = _flash(model, node) if settings.attn == "flash_attention_2" else []
     if settings.attn == "sdpa" and model.form.eager_only:
         found.append(
             Refusal(
@@ -87,6 +88,21 @@ def refusals(model: ModelSpec, settings: Settings, rules: Rules) -> tuple[Refusa
     if settings.cache == "quantized":
         found += _quantized(model, settings, rules)
     return tuple(found)
+
+
+def _flash(model: ModelSpec, node: Node) -> list[Refusal]:
+    """The flash-attn package wants compute capability 8.0 and heads of at most 256.
+
+    Source: flash-attention 2.8 csrc/flash_attn/flash_api.cpp, mha_fwd.
+    """
+    found = []
+    capability = node.gpus[0].compute_capability if node.gpus else None
+    if capability is not None and capability < AMPERE:
+        found.append(Refusal("KV313", "profile", "RuntimeError: FlashAttention only supports Ampere GPUs or newer."))
+    shapes = [shape for run in model.runs for mixer in run.layer.mixers if (shape := shape_of(mixer))]
+    if any(shape.head_dim > FLASH_HEAD_DIM for shape in shapes):
+        found.append(Refusal("KV314", "profile", "RuntimeError: FlashAttention forward only supports head dimension at most 256"))
+    return found
 
 
 def _quantized(model: ModelSpec, settings: Settings, rules: Rules) -> list[Refusal]:

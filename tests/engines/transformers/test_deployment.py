@@ -215,6 +215,21 @@ def test_refusals(flags: dict[str, str], changes: dict[str, object], version: st
     assert [refusal.rule for refusal in deployment(model(changed=changes), flags, version=version).refusals] == rules
 
 
+@pytest.mark.parametrize(
+    ("node", "changes", "rules"),
+    [
+        pytest.param(UNKNOWN_NODE, {}, [], id="unknown card"),
+        pytest.param(gpu((8, 0)), {}, [], id="A100"),
+        pytest.param(gpu((7, 5)), {}, ["KV313"], id="T4"),
+        pytest.param(gpu((9, 0)), {"head_dim": 320}, ["KV314"], id="wide heads"),
+    ],
+)
+def test_flash_attention_refuses(node: Node, changes: dict[str, object], rules: list[str]) -> None:
+    # flash-attention 2.8 csrc/flash_attn/flash_api.cpp
+    deployed = deployment(model(changed=changes), node=node, attn_implementation="flash_attention_2")
+    assert [refusal.rule for refusal in deployed.refusals] == rules
+
+
 def test_what_is_not_counted_is_said() -> None:
     assert [item.id for item in deployment(model()).not_modeled] == ["kernel_scratch", "padding"]
     assert "cuda_graphs" in [item.id for item in deployment(model(), cache_implementation="static").not_modeled]
