@@ -65,6 +65,23 @@ def binding(lines: Sequence[Line], point: Point) -> Line:
     return max(lines, key=lambda line: peak((line,), point))
 
 
+def unbeaten(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """``lines`` without those that a later one covers in every coefficient: models whose layers all differ have dozens."""
+    kept: list[Line] = []
+    for line in reversed(lines):
+        if not any(_covers(other, line) for other in kept):
+            kept.append(line)
+    return tuple(reversed(kept))
+
+
+def _covers(b: Line, a: Line) -> bool:
+    """Whether ``b`` is never below ``a``: they look at the same tokens, and no coefficient of ``b`` is smaller."""
+    if (b.rule, b.chunk) != (a.rule, a.chunk) or b.row < a.row:
+        return False
+    coefficients = zip((*b.moment[:-1], *b.new, *b.old), (*a.moment[:-1], *a.new, *a.old), strict=True)
+    return all([x >= y for x, y in coefficients])
+
+
 def largest(moments: Sequence[Moment]) -> list[Moment]:
     """``moments`` without those that another one exceeds in every coefficient."""
     return [a for i, a in enumerate(moments) if not any(_exceeds(b, a, first=j < i) for j, b in enumerate(moments) if j != i)]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvplan.core.model import StateMoments
 from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
-from kvplan.engines.transformers.lines import Line, largest
+from kvplan.engines.transformers.lines import Line, largest, unbeaten
 from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
 from kvplan.engines.transformers.widths import Rate, rate
 
@@ -42,7 +42,7 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
         lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before]
         lines += [Line(moment, kind.rule, behind, nothing, kind=i) for moment in after]
         lines += [Line(moment, kind.rule, behind, nothing, kind=i, chunk=chunk) for moment, chunk in _scans(plan, kind)]
-    return (*lines, head(plan, whole=plan.settings.forward == "plain"))
+    return (*unbeaten(lines), head(plan, whole=plan.settings.forward == "plain"))
 
 
 def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
@@ -62,7 +62,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
             ahead = plus(plan.total, behind, times=-1)
             lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
             lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
-    return (*lines, head(plan, whole=False))
+    return (*unbeaten(lines), head(plan, whole=False))
 
 
 def head(plan: Plan, *, whole: bool) -> Line:

@@ -9,7 +9,7 @@ from kvplan.core.mixers.cross import CrossAttention
 from kvplan.core.mixers.mamba1 import Mamba1
 from kvplan.core.mixers.mla import Mla
 from kvplan.engines.transformers.kernels import Context, Moment, Shape, choose, moments, shape_of
-from kvplan.engines.transformers.lines import Line, Point, binding, largest, peak
+from kvplan.engines.transformers.lines import Line, Point, binding, largest, peak, unbeaten
 
 RUN = Context("sdpa", "repeated", 2, bfloat16=True, capability=(8, 0), decoding=False, masked=False, packs_queries=True)
 GROUPED, EQUAL = Shape(8, 2, 64, 64), Shape(8, 8, 64, 64)
@@ -113,3 +113,9 @@ def test_alignment_can_be_assumed() -> None:
 
 def test_scans_round_up_to_chunks() -> None:
     assert peak((Line(Moment(3), 0, (), (), chunk=64),), Point(2, 65, (), (), ())) == 3 * 2 * 128
+
+
+def test_lines_that_a_later_one_covers_go() -> None:
+    early, late = Line(Moment(2), 0, (1,), (0,)), Line(Moment(3), 0, (2,), (0,))
+    elsewhere, rowed = Line(Moment(1), 1, (1,), (0,)), Line(Moment(1), 0, (1,), (0,), row=5)
+    assert unbeaten([early, elsewhere, rowed, late]) == (elsewhere, rowed, late)
