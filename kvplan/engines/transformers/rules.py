@@ -1,5 +1,6 @@
 """What differs between versions of Transformers; a new version is a new ``Rules``."""
 
+from functools import cache
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
@@ -35,6 +36,7 @@ RULES = (_FIRST, _FP8, _PACKED, _ROUTER)
 VERSIONS = ("5.17.0", "5.18.0", "5.19.0", "5.20.0", "5.21.0", "5.22.0", "5.23.0", "5.24.0")
 
 
+@cache
 def rules_for(version: str) -> tuple[Rules, bool]:
     """The rules of ``version``, and whether it is newer than every modelled one (then the newest rules are used).
 
