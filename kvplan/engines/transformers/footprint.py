@@ -54,7 +54,7 @@ class Footprint:
         """
         found = self._recent.get((load, bound))
         if found is None:
-            if len(self._recent) > 1:
+            if len(self._recent) == 8:
                 self._recent.clear()
             found = self._recent[load, bound] = self._evaluated(load, bound=bound)
         return found
