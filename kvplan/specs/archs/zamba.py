@@ -1,11 +1,12 @@
 """Zamba and Zamba2: a stack of Mamba layers, and before some of them a transformer block whose weights are shared.
 
 The block reads the hidden states beside the embeddings, 2 · hidden_size wide. Its weights exist once (Zamba2: in
-``num_mem_blocks`` versions that take turns); what each place keeps is a key-value cache of its own, a linear layer, and
-in Zamba2 low-rank adapters.
+``num_mem_blocks`` versions that take turns); what each place keeps is a key-value cache of its own and a linear layer. Zamba2
+adapts the block to each place by low-rank adapters, which stand in the block itself.
 Source: transformers 5.24 models/zamba, models/zamba2; Glorioso et al. 2024, arXiv:2405.16712 §2, arXiv:2411.15242 §2.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan.core.mixers import Mamba1, Mamba2
@@ -60,9 +61,8 @@ def build(cfg: Config) -> ModelSpec:
     kinds = read_kinds(cfg, _KINDS, _zamba2_kinds() if second else _zamba_kinds(cfg))
     n_versions = cfg.integer("num_mem_blocks", default=1) if second else 1
     adapters = _adapters(cfg, block) if second else ()
-    own, outside = (_shared if cfg.flag("tie_word_embeddings", default=True) else _unshared)(
-        block, adapters, kinds.count("hybrid"), n_versions
-    )
+    turns = _turns(cfg, kinds.count("hybrid"), n_versions)
+    own, outside = (_shared if cfg.flag("tie_word_embeddings", default=True) else _unshared)(block, adapters, turns, n_versions)
     places = iter(own)
     layers = [
         Layer((full(block.heads), mixer), (DenseFfn(block.intermediate),), (*recurs, *next(places)))
@@ -76,20 +76,29 @@ def build(cfg: Config) -> ModelSpec:
     return spec._replace(weights=(*spec.weights, *outside))
 
 
-def _shared(block: Block, adapters: Groups, n_places: int, n_versions: int) -> tuple[list[Groups], Groups]:
-    """What each hybrid layer holds beside its Mamba layer, and what all of them share."""
-    own = (*linear("linear", block.hidden, block.hidden, role="other"), *adapters)
-    return [own] * n_places, copies(_block(block), min(n_places, n_versions)) if n_places else ()
+def _turns(cfg: Config, n_places: int, n_versions: int) -> list[int]:
+    """How many adapters the block at each place has: one for each of the ``hybrid_layer_ids`` that take the same turn.
 
-
-def _unshared(block: Block, adapters: Groups, n_places: int, n_versions: int) -> tuple[list[Groups], Groups]:
-    """Transformers ties the blocks only where it ties the embeddings; else each layer has a block of its own.
-
-    That block also has the adapters of the other places that take the same turn, unused.
+    A config that was cut to fewer layers may still list them all: the adapters of the others are built, and unused.
     """
-    own = (*linear("linear", block.hidden, block.hidden, role="other"), *_block(block))
-    turns = [len(range(i % n_versions, n_places, n_versions)) for i in range(n_places)]
-    return [(*own, *copies(adapters, n)) for n in turns], ()
+    n_adapted = len(cfg.integers("hybrid_layer_ids")) if cfg.has("hybrid_layer_ids") else n_places
+    return [len(range(i % n_versions, n_adapted, n_versions)) for i in range(n_places)]
+
+
+def _shared(block: Block, adapters: Groups, turns: Sequence[int], n_versions: int) -> tuple[list[Groups], Groups]:
+    """What each hybrid layer holds beside its Mamba layer, and what all of them share: the versions of the block."""
+    versions = turns[:n_versions]
+    shared = (*copies(_block(block), len(versions)), *copies(adapters, sum(versions))) if versions else ()
+    return [_own(block)] * len(turns), shared
+
+
+def _unshared(block: Block, adapters: Groups, turns: Sequence[int], n_versions: int) -> tuple[list[Groups], Groups]:
+    """Transformers ties the blocks only where it ties the embeddings; else each layer has a block of its own."""
+    return [(*_own(block), *_block(block), *copies(adapters, n)) for n in turns], ()
+
+
+def _own(block: Block) -> Groups:
+    return linear("linear", block.hidden, block.hidden, role="other")
 
 
 def _read_block(cfg: Config) -> Block:
