@@ -32,6 +32,34 @@ def test_llama_2_7b_to_the_byte(kvplan: Run) -> None:
     assert answer["model"]["n_params"] == 6_738_415_616
 
 
+@pytest.mark.parametrize(
+    ("model", "kept"),
+    [
+        pytest.param("llama-2-7b", 2 * 32 * 32 * 128 * 4096, id="one K and V a head"),
+        pytest.param("qwen2.5-7b", 2 * 28 * 4 * 128 * 4096, id="4 KV heads for 28"),
+        pytest.param("gemma-3-27b", 2 * 16 * 128 * (10 * 4096 + 52 * 1024), id="10 layers see all, 52 a window"),
+        pytest.param("deepseek-v3", 61 * (512 + 64) * 4096, id="one latent"),
+        pytest.param("qwen3-30b-a3b", 2 * 48 * 4 * 128 * 4096, id="experts keep nothing"),
+        pytest.param("mixtral-8x7b", 2 * 32 * 8 * 128 * 4096, id="no window since v0.1's config"),
+    ],
+)
+def test_what_the_mathematics_must_keep(kvplan: Run, model: str, kept: int) -> None:
+    # layers and heads as in each model's config.json; two bytes an element, eight sequences of 4096 tokens
+    answer = json.loads(kvplan("estimate", model, "--ctx", "4096", "--batch", "8", "--json").out)
+    assert answer["kv"]["ideal_bytes"] == 2 * 8 * kept
+
+
+def test_windows_hold_the_whole_prompt_at_first(kvplan: Run) -> None:
+    # transformers 5.24 cache_utils.py: a sliding layer's keys are a view into the prompt's storage until the first decode step
+    whole, less_one = (
+        json.loads(kvplan("estimate", "gemma-3-27b", "--ctx", "4096", "--batch", "8", "--prompt", prompt, "--json").out)["kv"][
+            "reserved_bytes"
+        ]
+        for prompt in ("4096", "4095")
+    )
+    assert (whole, less_one) == (62 * 2 * 16 * 128 * 2 * 8 * 4096, 62 * 2 * 16 * 128 * 2 * 8 * 4095) == (16_642_998_272, 16_638_935_040)
+
+
 def test_every_answer_holds_to_the_schema(kvplan: Run, config: Config) -> None:
     for argv in (["llama-2-7b"], ["llama-2-7b", "--gpu", "h100-sxm"], [config(), "--budget", "24GiB"], [config(use_cache=False)]):
         text = kvplan("estimate", *argv, "--json").out
