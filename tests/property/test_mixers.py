@@ -1,8 +1,10 @@
 """What the mathematics must keep: never less for more tokens, and a window as long as the context is full attention."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvplan.core import mixers
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import ChunkedAttention, FullAttention, Mla, SlidingAttention
 
@@ -29,3 +31,15 @@ def test_deepseek_keeps_576_elements_a_token() -> None:
     assert Mla(128, 512, 64, 128, 128, 1536).elems_per_token == 576
     assert Mla(128, 512, 64, 128, 128, 1536, Indexer(64, 128, 2048)).indexer_elems_per_token == 128
     assert Mla(128, 512, 64, 128, 128, 1536).indexer_elems_per_token == 0
+
+
+def test_plain_attention_can_have_an_indexer_beside_it() -> None:
+    # MiniMax-M3's sparse layers: keys and values of all heads, and one indexer key per token
+    with_indexer = FullAttention(8, 4, 16, 16, Indexer(4, 32, 64))
+    assert with_indexer.indexer_elems_per_token == 32
+    assert FullAttention(8, 4, 16, 16).indexer_elems_per_token == 0
+
+
+def test_a_kind_that_is_not_there_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="Hyena"):
+        mixers.Hyena  # type: ignore[attr-defined]  # noqa: B018  # that is the point
