@@ -29,17 +29,17 @@ def test_more_tokens_never_keep_less(heads: tuple[int, int, int, int], ctx: int,
 def test_deepseek_keeps_576_elements_a_token() -> None:
     # DeepSeek-V2, arXiv:2405.04434: kv_lora_rank 512 and one rotary key of 64; V3.2 adds one indexer key of 128
     assert Mla(128, 512, 64, 128, 128, 1536).elems_per_token == 576
-    assert Mla(128, 512, 64, 128, 128, 1536, Indexer(64, 128, 2048)).indexer_elems_per_token == 128
-    assert Mla(128, 512, 64, 128, 128, 1536).indexer_elems_per_token == 0
+    assert Mla(128, 512, 64, 128, 128, 1536, Indexer(64, 128, 2048)).indexer_elems(1) == 128
+    assert Mla(128, 512, 64, 128, 128, 1536).indexer_elems(1) == 0
 
 
 def test_plain_attention_can_have_an_indexer_beside_it() -> None:
     # MiniMax-M3's sparse layers: keys and values of all heads, and one indexer key per token
     with_indexer = FullAttention(8, 4, 16, 16, Indexer(4, 32, 64))
-    assert with_indexer.indexer_elems_per_token == 32
-    assert FullAttention(8, 4, 16, 16).indexer_elems_per_token == 0
+    assert with_indexer.indexer_elems(1) == 32
+    assert FullAttention(8, 4, 16, 16).indexer_elems(1) == 0
 
 
 def test_a_kind_that_is_not_there_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="Hyena"):
-        mixers.Hyena  # type: ignore[attr-defined]  # noqa: B018  # that is the point
+        mixers.Hyena  # noqa: B018  # asking is the point

@@ -26,11 +26,6 @@ class FullAttention(NamedTuple):
         """
         return self.n_kv_heads * (self.head_dim + self.v_head_dim)
 
-    @property
-    def indexer_elems_per_token(self) -> int:
-        """Key elements of the indexer per token, 0 without one."""
-        return self.indexer.elems_per_token if self.indexer else 0
-
     def indexer_elems(self, ctx_tokens: int) -> int:
         """Key elements of the indexer needed after ``ctx_tokens``, 0 without one."""
         return self.indexer.elems(ctx_tokens) if self.indexer else 0
