@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
-from kvplan.core.ledger import ZERO, Entry, Interval, KvPlan, Phases, exactly
+from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import entries, notes, overhead
+from kvplan.engines.transformers import entries, notes, overhead, scores
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
@@ -47,9 +47,9 @@ class Deployment:
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
         self.refusals = notes.refusals(model, settings, node, rules)
-        self.findings = notes.findings(model, settings, node, newer=newer)
         self.not_modeled = notes.not_modeled(model, settings)
-        self._footprint, self._weights, self._kept = _compiled(_Same(model), settings, capability)
+        self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
+        self.findings = (*notes.findings(model, settings, node, newer=newer), *held)
         self._plan = self._footprint.plan
         self._margin = _margin(model, capability, newer=newer)
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
@@ -139,12 +139,15 @@ class _Same:
 
 
 @lru_cache(maxsize=64)
-def _compiled(same: _Same, settings: Settings, capability: tuple[int, int] | None) -> tuple[Footprint, entries.Weights, Kept]:
-    """What a model with these settings is on every GPU of one generation: a search tries many of them."""
+def _compiled(
+    same: _Same, settings: Settings, capability: tuple[int, int] | None
+) -> tuple[Footprint, entries.Weights, Kept, tuple[Finding, ...]]:
+    """What a model with these settings is on every GPU of one generation, and what to say of it: a search tries many of them."""
     rules, _ = rules_for(settings.version)
     plan = compile_plan(same.model, settings)
     weights = _weights(same.model, settings, keeps_router=rules.keeps_router)
-    return Footprint(plan, Device(capability, rules.packs_queries)), weights, kept(same.model, plan)
+    device = Device(capability, rules.packs_queries)
+    return Footprint(plan, device), weights, kept(same.model, plan), scores.all_in_memory(plan, device)
 
 
 def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> entries.Weights:

@@ -4,6 +4,7 @@ from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.engines.transformers.kernels import AMPERE, FLASH_HEAD_DIM, shape_of
+from kvplan.engines.transformers.overhead import NVIDIA
 from kvplan.engines.transformers.rules import VERSIONS, Rules
 from kvplan.engines.transformers.settings import Settings
 
@@ -31,7 +32,7 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
                 "weights and cache are not affected; `kvplan verify` measures the rest",
             )
         )
-    return (*found, *_on_paper(settings), *_several(node))
+    return (*found, *_on_paper(settings), *_several(node), *_elsewhere(node))
 
 
 def _on_paper(settings: Settings) -> list[Finding]:
@@ -69,6 +70,30 @@ def _several(node: Node) -> list[Finding]:
             "warning",
             f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modelled",
             "name one GPU, --gpu h200 instead of --gpu h200:8, if that is what will run",
+        )
+    ]
+
+
+def _elsewhere(node: Node) -> list[Finding]:
+    """Hardware whose overheads nobody measured, and accelerators that plain PyTorch does not drive."""
+    gpu = node.gpus[0] if node.gpus else None
+    if gpu is None or gpu.vendor in NVIDIA:
+        return []
+    if gpu.kind == "accelerator":
+        return [
+            Finding(
+                "KV308",
+                "warning",
+                f"{gpu.name}: Transformers does not run there as counted here; {gpu.vendor}'s own compiler plans memory in its own way",
+                "read weights and cache as they are, and the rest as a guess",
+            )
+        ]
+    return [
+        Finding(
+            "KV307",
+            "warning",
+            f"{gpu.name}: kernels and overheads are those of PyTorch on NVIDIA; nobody compared them with {gpu.vendor}'s",
+            "weights and cache are not affected; measure the rest before you rely on a tight fit",
         )
     ]
 

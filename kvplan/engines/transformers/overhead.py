@@ -1,4 +1,4 @@
-"""What a process holds on a GPU beside its tensors: CUDA context, cuBLAS workspace, and what the allocator can't hand out."""
+"""What a process holds on a GPU beside its tensors: its context, matrix workspaces, and what the allocator can't hand out."""
 
 from typing import NamedTuple
 
@@ -6,73 +6,110 @@ from kvplan.core.device import Gpu
 from kvplan.core.ledger import Basis, Entry, Interval
 from kvplan.core.units import MIB
 
+NVIDIA = ("NVIDIA", "")
+"""Makers whose figures are NVIDIA's: its own, and of a device that is only a number of bytes."""
+
+RUNTIMES = {"NVIDIA": "CUDA", "": "CUDA", "AMD": "ROCm", "Apple": "Metal", "Intel": "XPU"}
+
 
 class Row(NamedTuple):
-    """One published measurement of a CUDA context, in MiB."""
+    """One published reading of a CUDA context; ``gpu`` and ``torch`` as said there, empty where nobody said."""
 
     gpu: str
     torch: str
-    low_mib: int
-    high_mib: int
+    mib: int
     source: str
 
 
-CONTEXT_ROWS = (
-    Row("RTX 6000 Ada", "2.10+cu130", 426, 426, "github.com/unslothai/unsloth-zoo issue 1053"),
-    Row("RTX 3090", "2.7.1+cu128", 256, 256, "github.com/invoke-ai/InvokeAI issue 9413"),
-    Row("not said", "not said, lazy loading", 300, 400, "github.com/pytorch/pytorch issue 107667"),
-    Row("not said", "not said, lazy loading", 300, 400, "github.com/pytorch/pytorch issue 109888"),
-)
-AMPERE_AND_ADA = Interval(256 * MIB, 426 * MIB, 600 * MIB)
-"""Covers CONTEXT_ROWS; the upper bound allows for kernels that load later."""
+class Constant(NamedTuple):
+    """An interval for a class of hardware, and the readings that it must hold."""
 
-ELSEWHERE = Interval(256 * MIB, 500 * MIB, 1024 * MIB)
-"""Nobody published a context of another generation or vendor."""
+    size: Interval
+    rows: tuple[Row, ...]
+
+    @property
+    def basis(self) -> Basis:
+        """Calibrated with three independent readings of named cards or more; with fewer it is reasoned."""
+        return "calibrated" if len({(row.gpu, row.source) for row in self.rows if row.gpu}) >= 3 else "modeled"
+
+
+CONTEXT_ROWS = (
+    Row("RTX 6000 Ada", "2.10.0+cu130", 426, "github.com/unslothai/unsloth-zoo pull 1053"),
+    Row("RTX 3090", "2.7.1+cu128", 256, "github.com/invoke-ai/InvokeAI issue 9413"),
+    Row("", "1.13", 274, "github.com/pytorch/pytorch pull 86509"),
+)
+"""The maintainers' "around 300" and "around 400 MB" (pytorch issues 107667, 109888) name no card and are no readings.
+The last row is all that was taken of a card nobody named, the segment of a small tensor included."""
+
+AMPERE_AND_ADA = Constant(Interval(256 * MIB, 426 * MIB, 600 * MIB), CONTEXT_ROWS)
+OTHER_NVIDIA = Constant(Interval(256 * MIB, 500 * MIB, 1024 * MIB), ())
+OTHER_VENDORS = Constant(Interval(0, 500 * MIB, 2048 * MIB), ())
 
 LARGE_WORKSPACE, SMALL_WORKSPACE = 32 * MIB, 4096 * 1024 * 2 + 16 * 1024 * 8
 LARGE_FROM = (9, 10, 12)
+OTHER_WORKSPACE = Interval(0, LARGE_WORKSPACE, 128 * MIB)
+"""From none to hipBLASLt's 76 MiB beside a handle's own: PyTorch CublasHandlePool.cpp, parseCUDABlasLtWorkspaceSize, not pinned."""
 
 
 def workspace(gpu: Gpu) -> Entry:
     """The workspace of one cuBLAS handle, which PyTorch takes from its own allocator at the first matrix product.
 
-    32 MiB for compute capability 9, 10 and 12, else 4096 · 1024 · 2 + 16 · 1024 · 8 bytes.
+    32 MiB for compute capability 9, 10 and 12, else 4096 · 1024 · 2 + 16 · 1024 · 8 bytes; a wide guess for other makers.
     Source: PyTorch 2.13 aten/src/ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize; 8519680 seen on an A10G in
     pytorch/pytorch issue 95668.
     """
+    if gpu.vendor not in NVIDIA:
+        formula = "none to {high} MiB: what {vendor}'s libraries take is not modelled"
+        source = "no published figure; hipBLASLt's 76 MiB of PyTorch's CublasHandlePool.cpp lie inside"
+        return _workspace("matrix workspace", OTHER_WORKSPACE, formula, {"high": OTHER_WORKSPACE.high // MIB, "vendor": gpu.vendor}, source)
     known = gpu.compute_capability
     large = known is None or known[0] in LARGE_FROM
     best = LARGE_WORKSPACE if large else SMALL_WORKSPACE
-    return Entry(
-        term="workspace",
-        name="cuBLAS workspace",
-        place="gpu0",
-        size=Interval(SMALL_WORKSPACE if known is None else best, best, best),
-        basis="modeled",
-        formula="{mib} MiB · 1 handle" if large else "4096 · 1024 · 2 + 16 · 1024 · 8",
-        inputs={"mib": LARGE_WORKSPACE // MIB} if large else {},
-        source="PyTorch 2.13 CublasHandlePool.cpp; CUBLAS_WORKSPACE_CONFIG changes it",
+    return _workspace(
+        "cuBLAS workspace",
+        Interval(SMALL_WORKSPACE if known is None else best, best, best),
+        "{mib} MiB · 1 handle" if large else "4096 · 1024 · 2 + 16 · 1024 · 8",
+        {"mib": LARGE_WORKSPACE // MIB} if large else {},
+        "PyTorch 2.13 CublasHandlePool.cpp; CUBLAS_WORKSPACE_CONFIG changes it",
     )
+
+
+def _workspace(name: str, size: Interval, formula: str, inputs: dict[str, int | str], source: str) -> Entry:
+    return Entry("workspace", name, "gpu0", size, "modeled", formula, inputs, source)
 
 
 def runtime_context(gpu: Gpu) -> Entry:
-    """The CUDA context with its kernels: outside PyTorch's own counters, inside nvidia-smi's."""
-    measured = gpu.compute_capability is not None and gpu.compute_capability[0] == 8
-    basis: Basis = "calibrated" if measured else "modeled"
+    """The context of the process with its kernels: outside PyTorch's own counters, inside nvidia-smi's."""
+    found = _context(gpu)
     return Entry(
         term="runtime_context",
-        name="CUDA context",
+        name=f"{RUNTIMES.get(gpu.vendor, 'device')} context",
         place="gpu0",
-        size=AMPERE_AND_ADA if measured else ELSEWHERE,
-        basis=basis,
-        formula="{n_rows} published measurements: {low} to {high} MiB; it grows as kernels load",
+        size=found.size,
+        basis=found.basis,
+        formula=_READ if found.rows else _GUESS,
         inputs={
             "n_rows": len(CONTEXT_ROWS),
-            "low": min(row.low_mib for row in CONTEXT_ROWS),
-            "high": max(row.high_mib for row in CONTEXT_ROWS),
+            "low": min(row.mib for row in CONTEXT_ROWS),
+            "top": max(row.mib for row in CONTEXT_ROWS),
+            "best": found.size.best // MIB,
+            "spare": (found.size.high - found.size.best) // MIB,
         },
         source="; ".join(row.source for row in CONTEXT_ROWS),
     )
+
+
+def _context(gpu: Gpu) -> Constant:
+    if gpu.vendor not in NVIDIA:
+        return OTHER_VENDORS
+    return AMPERE_AND_ADA if gpu.compute_capability is not None and gpu.compute_capability[0] == 8 else OTHER_NVIDIA
+
+
+_READ = (
+    "{low} to {top} MiB in {n_rows} readings before any model ran; best is the largest, "
+    "{spare} MiB above it are for kernels that load later"
+)
+_GUESS = "nobody published one of this kind: {best} MiB, and room around the {low} to {top} MiB read on Ampere and Ada"
 
 
 def allocator(transient_bytes: int) -> Entry:
@@ -90,7 +127,7 @@ def allocator(transient_bytes: int) -> Entry:
         place="gpu0",
         size=allocator_size(transient_bytes),
         basis="modeled",
-        formula="{transient} B · 1/8 (0 to 27/100 + {segments} MiB)",
+        formula="12.5 % of {transient} B (0 to 27 % + {segments} MiB)",
         inputs={"transient": transient_bytes, "segments": SEGMENTS_MIB},
         source="PyTorch 2.13 CUDACachingAllocator.cpp; replayed traces",
     )

@@ -33,7 +33,7 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
     lines: list[Line] = []
     nothing = (0,) * len(plan.rules)
     for i, kind in enumerate(plan.kinds):
-        run = _context(plan, device, decoding=False, masked=full[kind.rule] and plan.settings.attn == "sdpa")
+        run = context(plan, device, decoding=False, masked=full[kind.rule] and plan.settings.attn == "sdpa")
         keeps_raw = plan.settings.cache == "quantized" or (plan.settings.cache == "static" and full[kind.rule])
         after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
@@ -54,7 +54,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
     shrinks = plan.settings.cache == "dynamic" and any(rule.window is not None for rule in plan.rules)
     for i, kind in enumerate(plan.kinds):
         masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or full[kind.rule])
-        run = _context(plan, device, decoding=True, masked=masked)
+        run = context(plan, device, decoding=True, masked=masked)
         after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_steps(plan, kind), *_gathered(plan, kind)])
         before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT} as its cache grows")
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
@@ -71,7 +71,8 @@ def head(plan: Plan, *, whole: bool) -> Line:
     return Line(Moment(hidden + row * whole, what="H + logits"), 0, plan.total, (0,) * len(plan.rules), 0 if whole else row)
 
 
-def _context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
+def context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
+    """What the choice of an attention kernel depends on beside the layer."""
     settings = plan.settings
     return Context(
         attn=settings.attn,
