@@ -6,12 +6,22 @@ from kvplan.core.ledger import Basis, Entry, Interval, exactly
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.footprint import Peaks
 from kvplan.engines.transformers.plan import Plan
+from kvplan.engines.transformers.widths import legend
 
 CACHE_SOURCES = {
-    "dynamic": "transformers 5.24 cache_utils.py, DynamicCache: after the prompt windows still hold all of it",
-    "static": "transformers 5.24 cache_utils.py, StaticCache: made for all tokens, windows cut",
+    "dynamic": "transformers 5.24 cache_utils.py, DynamicCache",
+    "static": "transformers 5.24 cache_utils.py, StaticCache: made for all tokens",
     "quantized": "transformers 5.24 cache_utils.py, QuantizedCache: groups of 64, the last 128 tokens as they came",
 }
+WINDOW_SOURCES = {
+    "dynamic": f"{CACHE_SOURCES['dynamic']}: after the prompt windows still hold all of it",
+    "static": f"{CACHE_SOURCES['static']}, windows cut",
+}
+
+
+def counted(name: str, n: int, unit: str) -> str:
+    """A formula's input ``name`` with its unit: ``{batch} sequences``, of one ``{batch} sequence``."""
+    return f"{{{name}}} {unit}{'' if n == 1 else 's'}"
 
 
 class Weights(NamedTuple):
@@ -42,18 +52,20 @@ def cache(plan: Plan, load: Workload, size: Interval, kept: tuple[int, ...]) -> 
     """Keys and values; ``kept`` are entries for each rule at the fuller of two moments, after the prompt and at the end."""
     parts, inputs = [], {"batch": load.batch}
     for i, (cost, n_entries) in enumerate(zip(plan.total, kept, strict=True)):
-        parts.append(f"{{bytes{i}}} B · {{tokens{i}}} tokens")
+        parts.append(f"{{bytes{i}}} B · {counted(f'tokens{i}', n_entries, 'entry' if plan.rules[i].ratio > 1 else 'token')}")
         inputs |= {f"bytes{i}": cost, f"tokens{i}": n_entries}
-    fixed = " + {fixed} B" if plan.fixed_bytes else ""
+    windows = any(rule.window is not None for rule in plan.rules)
+    source = (WINDOW_SOURCES if windows and plan.settings.cache in WINDOW_SOURCES else CACHE_SOURCES)[plan.settings.cache]
+    fixed = " + {fixed} B that do not grow" if plan.fixed_bytes else ""
     return Entry(
         term="kv_cache",
         name="kv cache",
         place="gpu0",
         size=size,
         basis="modeled" if plan.settings.cache == "quantized" else "exact",
-        formula=f"{{batch}} sequences · ({' + '.join(parts)}{fixed})",
+        formula=f"{counted('batch', load.batch, 'sequence')} · ({' + '.join(parts)}{fixed})",
         inputs=inputs | ({"fixed": plan.fixed_bytes} if fixed else {}),
-        source=CACHE_SOURCES[plan.settings.cache],
+        source=source,
     )
 
 
@@ -65,7 +77,7 @@ def state(plan: Plan, load: Workload) -> Entry:
         place="gpu0",
         size=exactly(plan.state_bytes * load.batch),
         basis="exact",
-        formula="{batch} sequences · {state} B",
+        formula=f"{counted('batch', load.batch, 'sequence')} · {{state}} B",
         inputs={"batch": load.batch, "state": plan.state_bytes},
         source="transformers 5.24 cache_utils.py, LinearAttentionLayer: recurrent states in float32, convolutions with all of their kernel",
     )
@@ -74,21 +86,22 @@ def state(plan: Plan, load: Workload) -> Entry:
 def activations(plan: Plan, load: Workload, peaks: Peaks, size: Interval, moment: str) -> Entry:
     """What the pass with the highest peak holds beside weights and cache."""
     decoding = peaks.decode > peaks.prefill
+    queries = 1 if decoding else load.prompt_tokens
+    tokens = "the token" if load.batch * queries == 1 else f"each of {'{queries}' if load.batch == 1 else '{batch} × {queries}'} tokens"
     return Entry(
         term="activations",
         name="activations",
         place="gpu0",
         size=size,
         basis="modeled",
-        formula="{peak} B alive in {phase} − {cache} B of cache; then each of {batch} × {queries} tokens holds {moment} of {elem} B",
+        formula=f"{{peak}} B alive in {{phase}} − {{cache}} B of cache; then {tokens} holds {{moment}}",
         inputs={
             "peak": max(peaks.prefill, peaks.decode),
             "phase": "decode" if decoding else "prefill",
             "cache": peaks.cache + peaks.state + peaks.logits,
             "batch": load.batch,
-            "queries": 1 if decoding else load.prompt_tokens,
+            "queries": queries,
             "moment": moment,
-            "elem": plan.elem_bytes,
         },
         source="transformers 5.24 modeling code, lifetimes of its tensors" + ("" if plan.form.checked else "; a likeness, not compared"),
     )
@@ -102,11 +115,11 @@ def logits(plan: Plan, load: Workload, n_bytes: int) -> Entry:
         place="gpu0",
         size=exactly(n_bytes),
         basis="exact",
-        formula="{batch} · {prompt} tokens · {logits} of {elem} B, W = {vocab}",
+        formula=f"{{batch}} × {counted('prompt', load.prompt_tokens, 'token')} · {{logits}} of {{elem}} B; {{legend}}",
         inputs={
             "batch": load.batch,
             "prompt": load.prompt_tokens,
-            "vocab": plan.vocab,
+            "legend": legend(plan.form.logits, {"W": plan.vocab}),
             "elem": plan.elem_bytes,
             "logits": plan.form.logits,
         },

@@ -9,7 +9,7 @@ from kvplan.engines.transformers.kernels import FLOAT32
 from kvplan.engines.transformers.lines import Line, Point, binding, peak
 from kvplan.engines.transformers.passes import Device, decode, prefill
 from kvplan.engines.transformers.plan import Plan
-from kvplan.engines.transformers.widths import rate
+from kvplan.engines.transformers.widths import PAIR, legend, rate
 
 IDS = 8  # int64
 
@@ -96,10 +96,11 @@ class Footprint:
     def _named(self, lines: tuple[Line, ...], point: Point) -> str:
         """The moment of the largest line, with the widths that it speaks of."""
         line = binding(lines, point)
-        text = line.moment.what
-        widths = {"H": self.plan.hidden} if line.kind is None else self.plan.kinds[line.kind].widths
-        used = [f"{letter} = {widths[letter]}" for letter in dict.fromkeys(text) if letter.isupper() and letter in widths]
-        return f"{text} ({', '.join(used)})" if used else text
+        letters, comma, words = line.moment.what.partition(", ")
+        widths = {"H": self.plan.hidden, "W": self.plan.vocab} if line.kind is None else self.plan.kinds[line.kind].widths
+        return (
+            f"{letters} elements of {self.plan.elem_bytes} B{comma}{words}; {legend(letters, {**widths, PAIR: point.attended[line.rule]})}"
+        )
 
     def _kept(self, n_tokens: int, load: Workload) -> tuple[int, ...]:
         """Entries held by each rule once ``n_tokens`` are there and windows are applied; a static cache is whole from the start."""

@@ -21,7 +21,8 @@ class Moment(NamedTuple):
     """Bytes alive at one moment: per token of the pass, per pair of tokens that attend, and per token attended to.
 
     ``padded`` is like ``pair`` with the tokens attended to rounded up to 8; ``ragged`` the same, and only where they are no
-    multiple of 8. ``square`` is per pair, shared by all sequences. ``what`` names it in a formula.
+    multiple of 8. ``square`` is per pair, shared by all sequences. ``what`` are its elements per token as in an ActivationForm,
+    and after a comma words that say when.
     """
 
     token: int
@@ -98,8 +99,8 @@ def choose(shape: Shape, run: Context) -> tuple[Kernel, bool]:
     return ("efficient" if fits else "math"), shape.grouped and not packed
 
 
-def moments(shape: Shape, run: Context, core: Moment, scores: tuple[int, int], widths: Mapping[str, int]) -> tuple[Moment, ...]:
-    """Moments inside the kernel: ``core`` is alive around it, ``scores`` (per token, per pair) are eager attention's own."""
+def moments(shape: Shape, run: Context, core: Moment, scores: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:
+    """Moments inside the kernel: ``core`` is alive around it, ``scores`` are eager attention's own."""
     kernel, repeats = choose(shape, run)
     elem = run.elem_bytes
     repeated = elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) if repeats else 0
@@ -107,21 +108,30 @@ def moments(shape: Shape, run: Context, core: Moment, scores: tuple[int, int], w
     out = shape.n_heads * shape.v_head_dim
     match kernel:
         case "eager":
-            found = around._replace(token=core.token + scores[0], pair=core.pair + scores[1])
+            what = f"{core.what} + {scores.what}, in eager attention"
+            found = around._replace(token=core.token + scores.token, pair=core.pair + scores.pair, what=what)
             if repeats or not shape.grouped:
                 return (found,)
             # The product itself copies shared keys for each query head.
-            product = around._replace(pair=core.pair + elem * shape.n_heads, attended=core.attended + elem * widths["Q"])
+            product = around._replace(
+                pair=core.pair + elem * shape.n_heads,
+                attended=core.attended + elem * widths["Q"],
+                what=f"{core.what} + NL, and keys copied for each head",
+            )
             return found, product
         case "flash":
             return (_flash(shape, around, elem),)
         case "efficient":
             accumulator = FLOAT32 * out if max(shape.head_dim, shape.v_head_dim) > 128 and elem == 2 else 0
-            after = around._replace(token=core.token + elem * out + accumulator)
+            what = f"{core.what} + O{' + fO' if accumulator else ''}, in the memory-efficient kernel"
+            after = around._replace(token=core.token + elem * out + accumulator, what=what)
             if not run.masked:
                 return (after,)
             # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
-            return (after._replace(padded=elem), around._replace(pair=core.pair + elem, ragged=elem))
+            return (
+                after._replace(padded=elem),
+                around._replace(pair=core.pair + elem, ragged=elem, what=f"{core.what}, as the mask becomes a bias"),
+            )
         case "math":  # pragma: no branch - the kinds end here
             return _math(shape._replace(n_kv_heads=shape.n_heads if repeats else shape.n_kv_heads), run, around, widths)
 
@@ -130,10 +140,11 @@ def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
     """Output and float32 log-sum-exp; head dims that are no multiple of 8 are padded in copies of q, k and v."""
     width = ceil_to(shape.head_dim, 8)
     token = elem * shape.n_heads * width + FLOAT32 * shape.n_heads
+    what = f"{around.what} + O + fN, in the flash kernel"
     if width == shape.head_dim:
-        return around._replace(token=around.token + token)
+        return around._replace(token=around.token + token, what=what)
     keys = elem * 2 * shape.n_kv_heads * width
-    return around._replace(token=around.token + token + elem * shape.n_heads * width, attended=around.attended + keys)
+    return around._replace(token=around.token + token + elem * shape.n_heads * width, attended=around.attended + keys, what=what)
 
 
 def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:
@@ -145,8 +156,9 @@ def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int])
     square = 0 if run.masked or run.decoding else FLOAT32
     masked = around._replace(square=around.square + square)
     copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (keys + values))
+    where = ", in SDPA's math kernel"
     return (
-        copies._replace(attended=copies.attended + FLOAT32 * keys),
-        copies._replace(pair=around.pair + scores),
-        masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * values),
+        copies._replace(attended=copies.attended + FLOAT32 * keys, what=f"{around.what} + fQ{where}"),
+        copies._replace(pair=around.pair + scores, what=f"{around.what} + fQ + fNL{where}"),
+        masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * values, what=f"{around.what} + 2fNL{where}"),
     )

@@ -56,7 +56,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
         masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or full[kind.rule])
         run = context(plan, device, decoding=True, masked=masked)
         after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_steps(plan, kind), *_gathered(plan, kind)])
-        before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT} as its cache grows")
+        before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT}, as its cache grows")
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
             behind = plus(place, kind.own)
             ahead = plus(plan.total, behind, times=-1)
@@ -68,7 +68,13 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
 def head(plan: Plan, *, whole: bool) -> Line:
     """The output projection after the last layer: logits of one position of each sequence, or of the ``whole`` pass."""
     hidden, row = plan.elem_bytes * plan.hidden, plan.logits_bytes
-    return Line(Moment(hidden + row * whole, what="H + logits"), 0, plan.total, (0,) * len(plan.rules), 0 if whole else row)
+    return Line(
+        Moment(hidden + row * whole, what=f"H + {plan.form.logits}, at the output projection"),
+        0,
+        plan.total,
+        (0,) * len(plan.rules),
+        0 if whole else row,
+    )
 
 
 def context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
@@ -110,13 +116,17 @@ def _inside(plan: Plan, kind: Kind, run: Context, *, raw: str = "") -> list[Mome
     if plan.settings.cache == "quantized" and run.decoding:
         attended += _rate(plan, kind, RAW).token  # read back from their codes
     token = core.token + _rate(plan, kind, raw).token
-    around = Moment(token, core.pair, attended, what=f"{form.core} around {run.attn} attention")
+    around = Moment(token, core.pair, attended, what=form.core)
     kept, copied = (
         (_rate(plan, kind, form.kept_scores).pair, _rate(plan, kind, form.eager_context).token) if run.attn == "eager" else (0, 0)
     )
-    product = around._replace(pair=around.pair + kept, attended=around.attended + copied)
-    projected = around._replace(token=token + elem * (kind.widths["O"] + kind.widths["H"]), pair=around.pair + kept)
-    return [*moments(shape, run, around, _rate(plan, kind, form.scores), kind.widths), product, projected]
+    held = f"{form.core} + {form.kept_scores}" if kept else form.core
+    product = around._replace(pair=around.pair + kept, attended=around.attended + copied, what=f"{held}, after the attention kernel")
+    projected = around._replace(
+        token=token + elem * (kind.widths["O"] + kind.widths["H"]), pair=around.pair + kept, what=f"{held} + O + H, as it is projected"
+    )
+    scores = Moment(*_rate(plan, kind, form.scores), what=form.scores)
+    return [*moments(shape, run, around, scores, kind.widths), product, projected]
 
 
 def _after(plan: Plan, kind: Kind) -> list[Moment]:
@@ -154,7 +164,7 @@ def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
         return []
     experts = sum(group.n_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
     token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + moe.n_active * experts // moe.n_experts
-    return [Moment(token, what="copies of each token's experts")]
+    return [Moment(token, what=f"4H + 2AH + {ROUTING}, and copies of its experts' weights")]
 
 
 def _growth(plan: Plan, kind: Kind, *, full: bool) -> PerRule:

@@ -8,8 +8,34 @@ from kvplan.core.mixers import Mixer
 from kvplan.core.model import Layer
 
 _OTHER_BYTES = {"f": 4, "i": 8, "b": 1}
+_OTHER_NAMES = {"f": "float32", "i": "int64", "b": "bool"}
 PAIR = "L"
-LETTERS = "HIQKVONGPUJAEMSDCTFZWR" + PAIR
+NAMES = {
+    "H": "hidden size",
+    "I": "feed-forward width",
+    "Q": "query width",
+    "K": "key width, of a latent its own",
+    "V": "value width, of a latent the rotated part",
+    "O": "attention output width",
+    "N": "query heads",
+    "G": "KV heads",
+    "P": "unrotated part of a head",
+    "U": "rank of the queries",
+    "J": "indexer heads",
+    "A": "experts a token visits",
+    "E": "experts",
+    "M": "width of an expert",
+    "S": "width of the shared experts",
+    "D": "inner channels of the state",
+    "C": "convolved channels",
+    "T": "heads of the state",
+    "F": "heads of the state · their key width",
+    "Z": "elements of the state",
+    "W": "vocabulary",
+    "R": "rotary width",
+    PAIR: "tokens attended to",
+}
+LETTERS = "".join(NAMES)
 
 
 class Rate(NamedTuple):
@@ -56,6 +82,14 @@ def rate(text: str, widths: Mapping[str, int], elem_bytes: int) -> Rate:
         else:
             token += size
     return Rate(token, pair)
+
+
+def legend(text: str, widths: Mapping[str, int]) -> str:
+    """What the letters of ``text`` mean and are: ``H = 4,096 (hidden size)``; its own element types first."""
+    found = terms(text)
+    types = [f"{elem}: {_OTHER_NAMES[elem]}" for elem in dict.fromkeys(term.elem for term in found) if elem]
+    letters = [letter for letter in dict.fromkeys("".join(term.letters for term in found)) if letter in widths]
+    return ", ".join((*types, *(f"{letter} = {widths[letter]:,} ({NAMES[letter]})" for letter in letters)))
 
 
 def widths_of(layer: Layer, hidden: int, vocab: int, rotary: int = 0) -> dict[str, int]:
