@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from kvplan.core.dtypes import DTYPES
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
 
 Role = Literal[
@@ -96,75 +97,6 @@ class LayerRun(NamedTuple):
 
     n_layers: int
     layer: Layer
-
-
-class StateMoments(NamedTuple):
-    """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels."""
-
-    kind: str
-    scan: str
-    step: str
-    chunk_tokens: int = 1
-
-
-STATES = (
-    StateMoments("mamba1", "3H + 5D + 3fD + 3fZ", "2H + 5fZ"),
-    StateMoments("mamba2", "2H + 768fT + 4fF + 5fD + 3C + 2D", "2H + 4fZ", chunk_tokens=256),
-    StateMoments("gated_delta", "3H + 6fD + 5fF + 256fT", "3H + 3fZ", chunk_tokens=64),
-    StateMoments("rg_lru", "3H + 14D", "3H + 14D"),
-)
-"""The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
-modeling_recurrent_gemma.py."""
-
-
-class ActivationForm(NamedTuple):
-    """What a forward pass of this family holds at once beside weights and cache, in the modeling code of Transformers.
-
-    Each text is what one moment of a layer keeps alive, as elements per token: ``4H + 3I`` is four tensors of the hidden
-    width and three of the feed-forward's. A letter before the widths says another type than the model's: f float32,
-    i int64, b bool (``2fH``). The widths, multiplied when they stand together:
-    H hidden · I dense feed-forward · Q n_heads · head_dim · K and V n_kv_heads · their head dims (of a latent: its two
-    parts) · O n_heads · v_head_dim · N n_heads · G n_kv_heads · L the tokens attended to · P nope_head_dim · U q_lora_rank ·
-    A experts visited · E experts · M width of one · S width of the shared ones · R rotary width · W vocabulary · J indexer heads · of
-    a state D inner channels, C those convolved, T heads, F heads · key or state width, Z elements.
-
-    ``norm``, ``mlp`` and ``moe`` are moments after the layer's cache was written, ``attention`` moments before
-    (``full_attention`` where layers that see all tokens differ: no rotation); empty ``mlp`` or ``moe`` stands for the usual
-    three or two projections. ``core`` is alive around the attention kernel beside the kernel's own tensors, ``context`` what
-    it needs for each token attended to. ``scores`` are eager attention's own, ``kept_scores`` outlive it, ``eager_context`` is
-    what its products copy; ``states`` are moments of mixers that keep a state. ``logits`` are the copies of the output row, ``resident``
-    what the whole pass keeps per token beside ids, positions, ``rope_tables`` pairs of cos and sin of ``rotary_dim``
-    (``rope_float32`` where they keep that type), ``learned_positions`` and ``idle_masks``, made and used by no layer.
-
-    ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` fewer than query heads are
-    ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves SDPA only its math kernel, or
-    ``expanded`` before they are cached, which then keeps one for each query head.
-    ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
-    with a trace: the engine widens its interval.
-    """
-
-    norm: str = "3H + 2fH"
-    attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
-    full_attention: tuple[str, ...] | None = None
-    core: str = "3H + Q"
-    context: str = ""
-    scores: str = "NL + 2fNL"
-    eager_context: str = ""
-    kept_scores: str = "NL"
-    mlp: tuple[str, ...] = ()
-    moe: tuple[str, ...] = ()
-    states: tuple[StateMoments, ...] = STATES
-    logits: str = "W"
-    resident: str = ""
-    rotary_dim: int | None = None
-    rope_tables: int = 1
-    rope_float32: bool = False
-    learned_positions: bool = False
-    idle_masks: int = 0
-    eager_only: bool = False
-    kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
-    gathers_experts: bool = True
-    checked: bool = False
 
 
 class Caveat(NamedTuple):

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 
 from kvplan.core.errors import did_you_mean
-from kvplan.core.model import ActivationForm, Caveat, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import Config, ConfigError
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.decoder import Style, decoder, rotary_dim

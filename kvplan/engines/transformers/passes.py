@@ -5,7 +5,7 @@ Source: transformers 5.24 generation/utils.py (_prefill, _sample), cache_utils.p
 
 from typing import NamedTuple
 
-from kvplan.core.model import StateMoments
+from kvplan.core.forms import StateMoments
 from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
 from kvplan.engines.transformers.lines import Line, largest, unbeaten
 from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus

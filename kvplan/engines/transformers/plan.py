@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
-from kvplan.core.model import ActivationForm, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Layer, ModelSpec
 from kvplan.engines.transformers.cache import Rule, Slot, Store, store
 from kvplan.engines.transformers.settings import Settings
 from kvplan.engines.transformers.widths import rate, widths_of

@@ -6,7 +6,8 @@ Source: transformers 5.24 models/afmoe, models/beam, models/kolibri1.
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import Heads, read_heads
 from kvplan.specs.parts.blocks import Groups, linear, periodic, vector

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/{arcee,nemotron,jais2,nanochat}; So et al. 2021, arXiv:2109.08668 §4 (squared ReLU).
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.forms import NORMED_ROTATION, plain

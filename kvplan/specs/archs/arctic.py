@@ -3,7 +3,8 @@
 Source: Snowflake/snowflake-arctic-instruct modeling_arctic.py, configuration_arctic.py (2024); vLLM models/arctic.py.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, full, read_heads, sliding
 from kvplan.specs.parts.blocks import gated_mlp, norm

@@ -5,7 +5,8 @@ Source: transformers 5.24 models/aria (AriaTextConfig); Li et al. 2024, arXiv:24
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, rotary_width
 from kvplan.specs.parts.experts import MoeStyle

@@ -5,8 +5,9 @@ Source: transformers 5.24 models/bailing_hybrid.
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import GatedDeltaNet, Mla
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import linear
 from kvplan.specs.parts.decoder import Style, assemble, completed

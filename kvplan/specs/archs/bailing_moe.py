@@ -6,8 +6,9 @@ modeling_bailing_moe_v2.py, inclusionAI/Ring-mini-linear-2.0 modeling_bailing_mo
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import FullAttention, LinearAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, read_heads
 from kvplan.specs.parts.blocks import Groups, linear, norm

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/bamba.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm

@@ -6,7 +6,8 @@ blenderbot_small, m2m_100; Lewis et al. 2019, arXiv:1910.13461 §2.1.
 
 from typing import NamedTuple
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, copies, embedding, linear, lm_head, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions

@@ -6,7 +6,8 @@ roberta_prelayernorm, xlm_roberta, xlm_roberta_xl; Rothe et al. 2019, arXiv:1907
 
 from typing import NamedTuple
 
-from kvplan.core.model import ActivationForm, ModelSpec, WeightGroup
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, embedding, linear, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/biogpt, models/xglm; Lin et al. 2021, arXiv:2112.10668 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.blocks import buffer, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions

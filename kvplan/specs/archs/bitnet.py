@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/bitnet; BitNet b1.58 2B4T report, arXiv:2504.12285 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/chameleon; Chameleon team 2024, arXiv:2405.09818 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.parts.decoder import Style, decoder, rotary_width

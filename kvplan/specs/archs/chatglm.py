@@ -3,7 +3,8 @@
 Source: modeling_chatglm.py and configuration_chatglm.py of zai-org/chatglm-6b, chatglm3-6b and glm-4-9b-chat.
 """
 
-from kvplan.core.model import ActivationForm, Caveat, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, decoder, rotary_width
 from kvplan.specs.parts.forms import FUSED_CORE

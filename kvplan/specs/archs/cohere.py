@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/cohere, models/cohere2, models/cohere_compass.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.blocks import periodic

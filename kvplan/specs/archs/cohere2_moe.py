@@ -5,7 +5,8 @@ Source: transformers 5.24 models/cohere2_moe.
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.blocks import periodic
 from kvplan.specs.parts.decoder import Style, completed, rotary_width

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/cpmant/modeling_cpmant.py.
 """
 
-from kvplan.core.model import ActivationForm, Caveat, ModelSpec, WeightGroup
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Caveat, ModelSpec, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads
 from kvplan.specs.parts.blocks import Groups, embedding, lm_head, norm

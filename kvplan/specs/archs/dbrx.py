@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/dbrx; Databricks 2024, "Introducing DBRX".
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, rotary_width
 from kvplan.specs.parts.experts import MoeStyle

@@ -4,7 +4,8 @@ Source: transformers 5.24 models/deepseek_v2; DeepSeek-V2, arXiv:2405.04434. ``u
 the model authors' own code: plain attention with the same mixture.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.decoder import Style

@@ -4,9 +4,10 @@
 Source: transformers 5.24 models/deepseek_v4; DeepSeek-V4 report §2.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import CompressedAttention
-from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.model import Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, vector
 from kvplan.specs.parts.compression import attention_weights

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/diffllama; Ye et al. 2024, arXiv:2410.05258 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.blocks import vector

@@ -5,7 +5,8 @@ Source: transformers 5.24 models/doge.
 
 from math import isqrt
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, read_heads
 from kvplan.specs.parts.blocks import Groups, linear, vector

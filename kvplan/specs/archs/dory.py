@@ -6,7 +6,8 @@ Source: transformers 5.24 models/{dory,hrm_text}; Loshchilov et al. 2024, arXiv:
 Wang et al. 2025, arXiv:2506.21734 §3 (HRM).
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import Heads, attention, full, layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, periodic, vector

@@ -5,8 +5,9 @@ Source: transformers 5.24 models/dots3_note.
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mla
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import linear, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed

@@ -5,7 +5,8 @@ Source: transformers 5.24 models/ernie4_5_moe, models/ernie4_5_vl_moe; ERNIE 4.5
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import full, read_heads
 from kvplan.specs.parts.decoder import Style, block_weights, completed, rotary_width

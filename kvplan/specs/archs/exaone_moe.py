@@ -5,7 +5,8 @@ Source: transformers 5.24 models/exaone_moe, models/hy_v3, models/mellum.
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import full, mixer, read_heads
 from kvplan.specs.parts.decoder import Style, block_weights, completed, rotary_width

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/falcon/modeling_falcon.py; Almazrouei et al. 2023, arXiv:2311.16867 §4.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads

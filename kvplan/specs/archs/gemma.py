@@ -4,7 +4,8 @@ Source: transformers 5.24 models/{gemma,gemma2,gemma3,vaultgemma}; Gemma reports
 arXiv:2408.00118 §2, arXiv:2503.19786 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION

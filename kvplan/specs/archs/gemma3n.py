@@ -5,7 +5,8 @@ Source: transformers 5.24 models/gemma3n; Baykal et al. 2023, arXiv:2301.13310 (
 
 from collections.abc import Iterator
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector

@@ -5,7 +5,8 @@ Source: transformers 5.24 models/{gemma4,gemma4_unified}, integrations/heterogen
 
 from collections.abc import Iterator
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector

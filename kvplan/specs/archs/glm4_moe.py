@@ -6,7 +6,8 @@ Source: transformers 5.24 models/glm4_moe, glm4v_moe, solar_open, sarvam_moe, do
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, rotary_width
 from kvplan.specs.parts.experts import MoeStyle

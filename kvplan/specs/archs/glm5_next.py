@@ -6,8 +6,9 @@ Source: transformers 5.24 models/glm5_next.
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import GatedDeltaNet, Mla
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.parts.decoder import Style, assemble, completed

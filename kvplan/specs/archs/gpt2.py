@@ -4,7 +4,8 @@ Source: transformers 5.24 models/gpt2, models/openai, models/gpt_bigcode; vllm m
 unsupervised multitask learners" §2.3; multi-query: Shazeer 2019, arXiv:1911.02150.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.blocks import buffer, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, block, classic, cross_attention, equal_heads, positions

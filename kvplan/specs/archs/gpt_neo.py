@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/gpt_neo/modeling_gpt_neo.py (the local mask keeps the last window_size tokens).
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config, shown
 from kvplan.specs.parts.attention import full, sliding
 from kvplan.specs.parts.blocks import buffer

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/gpt_neox, models/gpt_neox_japanese; Black et al. 2022, arXiv:2204.06745 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import vector
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, block, classic, equal_heads

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/gpt_oss; OpenAI 2025, arXiv:2508.10925 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import vector
 from kvplan.specs.parts.decoder import Style, completed, rotary_dim

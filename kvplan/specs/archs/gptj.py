@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/gptj, models/codegen; Nijkamp et al. 2022, arXiv:2203.13474 §2.2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.blocks import buffer
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads

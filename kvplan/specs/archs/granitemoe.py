@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/granitemoe, granitemoeshared, granitemoe_swa; IBM 2024, Granite 3.0 report §3.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.blocks import vector

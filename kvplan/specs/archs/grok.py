@@ -4,7 +4,8 @@ Source: xai-org/grok-1 model.py (2024) and its Transformers form hpcai-tech/grok
 for the keys of Grok-2, whose published config calls itself ``git``.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp

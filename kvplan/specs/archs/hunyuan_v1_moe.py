@@ -4,7 +4,8 @@ Hunyuan-Large (``hunyuan``) lets every second layer read the keys and values of 
 Source: transformers 5.24 models/hunyuan_v1_moe; vLLM models/hunyuan_v1.py; Hunyuan-Large, arXiv:2411.02265 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, full, read_heads
 from kvplan.specs.parts.blocks import Groups, norm

@@ -5,8 +5,9 @@ Source: transformers 5.24 models/inkling (InklingTextConfig, InklingForCausalLM)
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import FullAttention, Mixer, ShortConv, SlidingAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm, vector

@@ -7,8 +7,9 @@ Source: transformers 5.24 models/inkling2, models/inkling2_loop (Inkling2TextCon
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import FullAttention, ShortConv, SlidingAttention
-from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.model import Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import Heads
 from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm, runs, vector

@@ -4,7 +4,8 @@ Source: modeling_internlm2.py and modeling_baichuan.py of their repositories; In
 Baichuan 2 report, arXiv:2309.10305 §2 (ALiBi in the 13B).
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.forms import FUSED_CORE

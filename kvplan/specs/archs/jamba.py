@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/jamba; Lieber et al. 2024, arXiv:2403.19887 §3.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm

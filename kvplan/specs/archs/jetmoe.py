@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/jetmoe; Shen et al. 2024, arXiv:2404.07413 §2.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import FullAttention
-from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, Shard, WeightGroup
+from kvplan.core.model import Layer, ModelSpec, MoeFfn, Shard, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, copies, linear, norm, vector
 from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim

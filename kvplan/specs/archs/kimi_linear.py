@@ -6,8 +6,9 @@ Source: transformers 5.24 models/kimi_linear; for Kimi-K3 the tensors of moonsho
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import GatedDeltaNet, Mla
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed

@@ -5,7 +5,8 @@ Source: transformers 5.24 models/laguna, models/step3p7 (Step3p7TextConfig); ste
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import linear

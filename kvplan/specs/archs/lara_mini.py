@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/lara_mini.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads, sliding
 from kvplan.specs.parts.blocks import norm, periodic

@@ -4,8 +4,9 @@ LFM3 slides in part of its attention layers, gates their heads and norms each bl
 Source: transformers 5.24 models/lfm2, models/lfm2_moe, models/lfm3; Liquid AI 2025, arXiv:2511.23404 §2.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import ShortConv
-from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sliding
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm

@@ -7,7 +7,8 @@ Source: transformers 5.24 models/llama/modeling_llama.py, models/{exaone,internl
 modeling_{xverse,aquila,internlm,yi,solar,teleflm}.py of their repositories; Touvron et al. 2023, arXiv:2302.13971 §2.2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 

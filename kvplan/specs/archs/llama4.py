@@ -5,7 +5,8 @@ Source: transformers 5.24 models/llama4 (Llama4TextConfig, Llama4ForCausalLM); M
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, rotary_width
 from kvplan.specs.parts.experts import MoeStyle

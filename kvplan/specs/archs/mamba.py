@@ -4,8 +4,9 @@ Falcon-Mamba normalizes dt, B and C with fixed scales, which are no parameters.
 Source: transformers 5.24 models/mamba, models/falcon_mamba; Gu & Dao 2023, arXiv:2312.00752; Zuo et al. 2024, arXiv:2410.05355 §3.1.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mamba1
-from kvplan.core.model import ActivationForm, Layer, ModelSpec
+from kvplan.core.model import Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.decoder import Style, assemble, completed

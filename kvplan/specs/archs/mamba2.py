@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/mamba2; Dao & Gu 2024, arXiv:2405.21060.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mamba2
-from kvplan.core.model import ActivationForm, Layer, ModelSpec
+from kvplan.core.model import Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.decoder import Style, assemble, completed

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/marian, models/fsmt; Junczys-Dowmunt et al. 2018, arXiv:1804.00344.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions

@@ -3,7 +3,8 @@
 Source: modeling_mimo.py of XiaomiMiMo/MiMo-7B-RL; vLLM model_executor/models/mimo_mtp.py; MiMo report, arXiv:2505.07608 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, Layer, LayerRun, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Layer, LayerRun, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import linear, norm
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width

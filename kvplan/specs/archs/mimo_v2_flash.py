@@ -5,8 +5,9 @@ Source: transformers 5.24 models/mimo_v2_flash; XiaomiMiMo/MiMo-V2-Flash config.
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import FullAttention, SlidingAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, layer_kinds
 from kvplan.specs.parts.blocks import Groups, norm, vector

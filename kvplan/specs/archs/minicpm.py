@@ -4,7 +4,8 @@ Source: modeling_minicpm.py and configuration_minicpm.py of openbmb/MiniCPM-2B-s
 MiniCPM report, arXiv:2404.06395 §3.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.experts import MoeStyle

@@ -5,8 +5,9 @@ Source: transformers 5.24 models/minimax; MiniMaxAI/MiniMax-Text-01 modeling_min
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import LinearAttention
-from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sliding
 from kvplan.specs.parts.blocks import Groups, linear, norm, periodic

@@ -5,9 +5,10 @@ Source: transformers 5.24 models/minimax_m3_vl (MiniMaxM3VLTextConfig, MiniMaxM3
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.blocks import Groups, as_role, linear, norm

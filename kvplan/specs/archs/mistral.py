@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/{mistral,ministral,ministral3}; Jiang et al. 2023, arXiv:2310.06825.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 

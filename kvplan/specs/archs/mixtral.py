@@ -4,7 +4,8 @@ Phi-3.5-MoE and GRIN-MoE have layer norms with shifts and biases, MiniMax-M2 nor
 Source: transformers 5.24 models/mixtral, models/phimoe, models/minimax_m2; Jiang et al. 2024, arXiv:2401.04088 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.decoder import Style, rotary_dim

@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/mllama/modeling_mllama.py; Llama 3 report, arXiv:2407.21783 §7.3.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import CrossAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, full, read_heads
 from kvplan.specs.parts.blocks import Groups, embedding, gated_mlp, linear, lm_head, norm, runs

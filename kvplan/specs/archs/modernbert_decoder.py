@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/modernbert_decoder (the window there is half of local_attention).
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import layer_kinds, mixer
 from kvplan.specs.parts.blocks import Groups, linear, norm, periodic

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/molmo2; Clark et al. 2025 (Molmo 2 report).
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear
 from kvplan.specs.parts.decoder import Style, decoder, rotary_width

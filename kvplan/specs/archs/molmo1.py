@@ -3,7 +3,8 @@
 Source: modeling_molmo.py and config_molmo.py of allenai/Molmo-7B-D-0924; Deitke et al. 2024, arXiv:2409.17146 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear
 from kvplan.specs.parts.decoder import Style, decoder, rotary_width

@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/moonshine; Jeffries et al. 2024, arXiv:2410.15608 §3.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import CrossAttention
-from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import Caveat, DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import Heads, full
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm

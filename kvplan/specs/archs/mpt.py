@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/mpt/modeling_mpt.py.
 """
 
-from kvplan.core.model import ActivationForm, Caveat, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, classic, equal_heads
 from kvplan.specs.parts.forms import FUSED_VIEW_CORE

@@ -6,8 +6,9 @@ Source: transformers 5.24 models/nemotron_h; NVIDIA 2025, arXiv:2504.03624 §2; 
 
 from collections.abc import Sequence
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mamba2
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, linear, norm, plain_mlp

@@ -7,8 +7,9 @@ Deci/DeciLM-7B; Bercovich et al. 2024, arXiv:2411.19146 §2 (Puzzle).
 from collections.abc import Callable
 from typing import TypeVar
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sliding
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/nllb_moe/modeling_nllb_moe.py; NLLB team 2022, arXiv:2207.04672 §6.2.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, assembled

@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/olmo_hybrid.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import GatedDeltaNet
-from kvplan.core.model import ActivationForm, DenseFfn, ModelSpec
+from kvplan.core.model import DenseFfn, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm

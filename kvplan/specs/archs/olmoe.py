@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/olmoe, models/flex_olmo; Muennighoff et al. 2024, arXiv:2409.02060 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.decoder import Style, completed, rotary_dim

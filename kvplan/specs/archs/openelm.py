@@ -3,7 +3,8 @@
 Source: configuration_openelm.py and modeling_openelm.py of apple/OpenELM-3B; Mehta et al. 2024, arXiv:2404.14619 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import MAX_VALUE, Config, shown
 from kvplan.specs.parts.attention import Heads, full
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm, plain_mlp

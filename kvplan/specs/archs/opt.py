@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/opt/modeling_opt.py; Zhang et al. 2022, arXiv:2205.01068 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, Shape, assembled, block, equal_heads, positions

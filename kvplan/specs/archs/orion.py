@@ -4,7 +4,8 @@ Source: modeling_orion.py of OrionStarAI/Orion-14B-Base; modeling_telechat.py of
 model_executor/models/telechat2.py; TeleChat report, arXiv:2401.03804 §3.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import vector
 from kvplan.specs.parts.decoder import Style, decoder, rotary_width

@@ -3,7 +3,8 @@
 Source: modeling_ouro.py of ByteDance/Ouro-1.4B; Zhu et al. 2025, arXiv:2510.25741 §3.
 """
 
-from kvplan.core.model import ActivationForm, LayerRun, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.blocks import linear
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width

@@ -4,7 +4,8 @@ Source: transformers 5.24 models/phi3; modeling_phi3_small.py of microsoft/Phi-3
 Phi-3 report, arXiv:2404.14219 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.forms import FUSED_CORE

@@ -3,7 +3,8 @@
 Source: modeling_qwen.py and configuration_qwen.py of Qwen/Qwen-7B; Qwen report, arXiv:2309.16609 §2.3.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, decoder, rotary_width
 from kvplan.specs.parts.forms import FUSED_CORE

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/{qwen2,qwen3}; Qwen2 report, arXiv:2407.10671 §2.2; Qwen3 report, arXiv:2505.09388 §2.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION

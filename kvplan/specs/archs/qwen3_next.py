@@ -4,8 +4,9 @@ The query projection is twice as wide: its second half gates the attention's out
 Source: transformers 5.24 models/qwen3_next, models/qwen3_5, models/qwen3_5_moe; Yang et al. 2024, arXiv:2412.06464.
 """
 
+from kvplan.core.forms import STATES, ActivationForm
 from kvplan.core.mixers import GatedDeltaNet
-from kvplan.core.model import STATES, ActivationForm, DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.core.model import DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, full, output_gated, read_heads
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm

@@ -7,9 +7,10 @@ Source: transformers 5.24 models/qwen4_exp.
 
 from math import isqrt
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention, Mixer, ShortConv
-from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn
+from kvplan.core.model import Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, output_gated, read_heads
 from kvplan.specs.parts.blocks import Groups, as_role, linear, norm

@@ -6,7 +6,8 @@ Source: transformers 5.24 models/qwen2_moe, qwen3_moe, qwen3_vl_moe, qwen3_omni_
 
 from collections.abc import Mapping
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.blocks import periodic, vector

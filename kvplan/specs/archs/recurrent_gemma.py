@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/recurrent_gemma; De et al. 2024, arXiv:2402.19427 §2.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import RgLru
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, read_heads, sliding
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic

@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/rwkv; Peng et al. 2023, arXiv:2305.13048 §3.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Rwkv
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed

@@ -3,8 +3,9 @@
 Source: flash-linear-attention 0.3 fla/models/rwkv7 and fla/layers/rwkv7.py; Peng et al. 2025, arXiv:2503.14456 §4.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Rwkv
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear, norm
 from kvplan.specs.parts.decoder import Style, assemble

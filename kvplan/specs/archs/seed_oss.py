@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/{seed_oss,ernie4_5,helium}.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, decoder, rotary_width
 from kvplan.specs.parts.forms import FLOAT32_ROTATION, ROTATION

@@ -3,7 +3,8 @@
 Source: PowerInfer/SmallThinker-21BA3B-Instruct configuration_smallthinker.py, modeling_smallthinker.py (2025); arXiv:2507.20984 §3.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, rotary_width
 from kvplan.specs.parts.experts import MoeStyle

@@ -6,7 +6,8 @@ Guo et al. 2021, arXiv:2112.07916 §3; Fedus et al. 2021, arXiv:2101.03961 §2.
 
 from typing import Literal
 
-from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Caveat, DenseFfn, Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import Heads
 from kvplan.specs.parts.blocks import Groups, norm

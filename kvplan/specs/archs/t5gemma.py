@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/t5gemma; Zhang et al. 2025, arXiv:2504.06225 §3.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import CrossAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic

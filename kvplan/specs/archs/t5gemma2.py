@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/t5gemma2/modeling_t5gemma2.py (T5Gemma2MergedAttention).
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import CrossAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic, vector

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/trocr/modeling_trocr.py; Li et al. 2021, arXiv:2109.10282 §2.1.
 """
 
-from kvplan.core.model import ActivationForm, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, classic, positions

@@ -6,7 +6,8 @@ Wang et al. 2020, arXiv:2010.05171 §3.
 
 from itertools import pairwise
 
-from kvplan.core.model import ActivationForm, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm
 from kvplan.specs.parts.classic import LAYER_NORMED, UNFED_CROSS_ATTENTION, Shape, assembled, positions

@@ -3,8 +3,9 @@
 Source: transformers 5.24 models/xlstm; Beck et al. 2024, arXiv:2405.04517 §2.3; 2025, arXiv:2503.13427 §3.
 """
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import LinearAttention
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, gated_mlp, linear, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed

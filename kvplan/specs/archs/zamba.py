@@ -9,8 +9,9 @@ Source: transformers 5.24 models/zamba, models/zamba2; Glorioso et al. 2024, arX
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mamba1, Mamba2
-from kvplan.core.model import ActivationForm, DenseFfn, Layer, ModelSpec
+from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, full
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm

@@ -5,8 +5,9 @@ Source: transformers 5.24 models/zaya; Figliolia et al. 2025, arXiv:2510.04476 (
 
 from collections.abc import Mapping
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer, ShortConv
-from kvplan.core.model import ActivationForm, Layer, ModelSpec, MoeFfn, WeightGroup
+from kvplan.core.model import Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, full, read_heads, sliding
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, vector

@@ -6,8 +6,9 @@ They are what came before LLaMA: layer norms with shifts, biases, ungated feed-f
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
-from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec, WeightGroup
+from kvplan.core.model import Caveat, DenseFfn, Layer, ModelSpec, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, full
 from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm, runs

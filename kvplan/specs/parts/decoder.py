@@ -6,7 +6,8 @@ A family that differs only in these says so in a ``Style``; one that differs mor
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from kvplan.core.model import ActivationForm, Caveat, DenseFfn, Layer, ModelSpec
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import Caveat, DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, attention, layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, embedding, gated_mlp, lm_head, norm, plain_mlp, runs

@@ -3,7 +3,7 @@
 Read off traces of the modeling code of transformers 5.24: every tensor alive at each local maximum, by width.
 """
 
-from kvplan.core.model import STATES, ActivationForm, StateMoments
+from kvplan.core.forms import STATES, ActivationForm, StateMoments
 
 _COPIES = {"gelu_new": 4, "gelu_fast": 5, "quick_gelu": 3, "relu2": 3, "laplace": 3, "gelu_accurate": 4}
 _FUSED_COPIES = 2

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import Mla
-from kvplan.core.model import ActivationForm, Ffn, Layer, LayerRun, ModelSpec, MoeFfn
+from kvplan.core.model import Ffn, Layer, LayerRun, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear, norm
 from kvplan.specs.parts.decoder import Style, assemble

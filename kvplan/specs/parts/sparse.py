@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from kvplan.core.model import ActivationForm, DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
+from kvplan.core.forms import ActivationForm
+from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, periodic

@@ -1,0 +1,85 @@
+"""What a forward pass of a family holds for a moment, written as sums of tensors."""
+
+from typing import Literal, NamedTuple
+
+
+class StateMoments(NamedTuple):
+    """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels."""
+
+    kind: str
+    scan: str
+    step: str
+    chunk_tokens: int = 1
+
+
+STATES = (
+    StateMoments("mamba1", "3H + 5D + 3fD + 3fZ", "2H + 5fZ"),
+    StateMoments("mamba2", "2H + 768fT + 4fF + 5fD + 3C + 2D", "2H + 4fZ", chunk_tokens=256),
+    StateMoments("gated_delta", "3H + 6fD + 5fF + 256fT", "3H + 3fZ", chunk_tokens=64),
+    StateMoments("rg_lru", "3H + 14D", "3H + 14D"),
+)
+"""The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
+modeling_recurrent_gemma.py."""
+
+
+class ActivationForm(NamedTuple):
+    """What a forward pass of a family holds at once beside weights and cache, in the modeling code of Transformers.
+
+    A pass needs as much memory as its worst moment. Each text here is one moment of a layer: the tensors alive at it, as
+    elements per token of the pass. ``4H + 3I`` reads: four tensors of the hidden width and three of the feed-forward's, so
+    in LLaMA-2 7B (H = 4096, I = 11008), 16 bits each, 98,816 bytes per token. Letters side by side are multiplied
+    (``2AH``: two tensors of the hidden width for each expert visited); a small letter in front is another element type
+    than the model's, f float32, i int64, b bool (``2fH``).
+
+    H    hidden size                              W    vocabulary
+    Q    n_heads · head_dim                       O    n_heads · v_head_dim
+    K, V n_kv_heads · head_dim, · v_head_dim; of a latent its own width, and that of its rotated part
+    N    n_heads                                  G    n_kv_heads
+    L    tokens attended to                       R    rotary width
+    P    nope_head_dim (latent)                   U    q_lora_rank (latent)
+    J    indexer heads                            I    width of a dense feed-forward
+    A    experts a token visits                   E    experts
+    M    width of an expert                       S    width of the shared experts
+    D    inner channels of a state                C    those convolved
+    T    heads of a state                         F    its heads · key or state width
+    Z    elements of a state
+
+    Before the layer writes its cache: ``attention``, one text for each moment of projecting and rotating q, k and v, and
+    ``full_attention`` in its place where layers that see all tokens differ.
+    Around the attention kernel: ``core`` is alive beside the kernel's own tensors, ``context`` for each token attended to.
+    Eager attention adds ``scores``; ``kept_scores`` of them outlive it, ``eager_context`` is what its products copy.
+    After: ``norm``, ``mlp`` and ``moe``; where the last two are empty the engine takes the usual three or two projections.
+    ``states`` are the moments of mixers that keep a state.
+    Through the whole pass: ``resident``, per token, beside ids, positions and ``rope_tables`` pairs of cos and sin of
+    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, and ``idle_masks`` that are made and
+    that no layer uses. At its end: ``logits``, the copies of the output row.
+
+    ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
+    are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves
+    SDPA only its math kernel, or ``expanded`` before they are cached, which then keeps one for each query head.
+    ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
+    with a trace of the modeling code: the engine then widens its interval.
+    """
+
+    norm: str = "3H + 2fH"
+    attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
+    full_attention: tuple[str, ...] | None = None
+    core: str = "3H + Q"
+    context: str = ""
+    scores: str = "NL + 2fNL"
+    eager_context: str = ""
+    kept_scores: str = "NL"
+    mlp: tuple[str, ...] = ()
+    moe: tuple[str, ...] = ()
+    states: tuple[StateMoments, ...] = STATES
+    logits: str = "W"
+    resident: str = ""
+    rotary_dim: int | None = None
+    rope_tables: int = 1
+    rope_float32: bool = False
+    learned_positions: bool = False
+    idle_masks: int = 0
+    eager_only: bool = False
+    kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
+    gathers_experts: bool = True
+    checked: bool = False
