@@ -105,35 +105,38 @@ def moments(shape: Shape, run: Context, core: Moment, scores: Moment, widths: Ma
     elem = run.elem_bytes
     repeated = elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) if repeats else 0
     around = core._replace(attended=core.attended + repeated)
-    out = shape.n_heads * shape.v_head_dim
     match kernel:
         case "eager":
-            what = f"{core.what} + {scores.what}, in eager attention"
-            found = around._replace(token=core.token + scores.token, pair=core.pair + scores.pair, what=what)
-            if repeats or not shape.grouped:
-                return (found,)
-            # The product itself copies shared keys for each query head.
-            product = around._replace(
-                pair=core.pair + elem * shape.n_heads,
-                attended=core.attended + elem * widths["Q"],
-                what=f"{core.what} + NL, and keys copied for each head",
-            )
-            return found, product
+            return _eager(shape, around, scores, elem * widths["Q"] if shape.grouped and not repeats else 0, elem)
         case "flash":
             return (_flash(shape, around, elem),)
         case "efficient":
-            accumulator = FLOAT32 * out if max(shape.head_dim, shape.v_head_dim) > 128 and elem == 2 else 0
-            what = f"{core.what} + O{' + fO' if accumulator else ''}, in the memory-efficient kernel"
-            after = around._replace(token=core.token + elem * out + accumulator, what=what)
-            if not run.masked:
-                return (after,)
-            # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
-            return (
-                after._replace(padded=elem),
-                around._replace(pair=core.pair + elem, ragged=elem, what=f"{core.what}, as the mask becomes a bias"),
-            )
+            return _efficient(shape, run, around)
         case "math":  # pragma: no branch - the kinds end here
             return _math(shape._replace(n_kv_heads=shape.n_heads if repeats else shape.n_kv_heads), run, around, widths)
+
+
+def _eager(shape: Shape, around: Moment, scores: Moment, copied: int, elem: int) -> tuple[Moment, ...]:
+    """Scores and their softmax; where KV heads are shared, the product itself copies keys for each query head (``copied`` bytes)."""
+    what = f"{around.what} + {scores.what}, in eager attention"
+    found = around._replace(token=around.token + scores.token, pair=around.pair + scores.pair, what=what)
+    if not copied:
+        return (found,)
+    what = f"{around.what} + NL, and keys copied for each head"
+    return found, around._replace(pair=around.pair + elem * shape.n_heads, attended=around.attended + copied, what=what)
+
+
+def _efficient(shape: Shape, run: Context, around: Moment) -> tuple[Moment, ...]:
+    """The output, in half precision with a float32 accumulator where heads are wider than 128; under a mask also its bias."""
+    elem, out = run.elem_bytes, shape.n_heads * shape.v_head_dim
+    accumulator = FLOAT32 * out if max(shape.head_dim, shape.v_head_dim) > 128 and elem == 2 else 0
+    what = f"{around.what} + O{' + fO' if accumulator else ''}, in the memory-efficient kernel"
+    after = around._replace(token=around.token + elem * out + accumulator, what=what)
+    if not run.masked:
+        return (after,)
+    # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
+    what = f"{around.what}, as the mask becomes a bias"
+    return after._replace(padded=elem), around._replace(pair=around.pair + elem, ragged=elem, what=what)
 
 
 def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
