@@ -11,7 +11,7 @@ from kvplan.specs.parts.attention import Heads, full
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm
 from kvplan.specs.parts.classic import Shape, assembled, cross_attention
 from kvplan.specs.parts.decoder import Style, block_weights, rotary_dim
-from kvplan.specs.parts.seq2seq import conv1d, decoder_only, encoder
+from kvplan.specs.parts.seq2seq import conv1d, encoder, expect_whole
 
 MODEL_TYPES = ("moonshine",)
 
@@ -21,8 +21,7 @@ _CONVOLUTIONS = ((127, 64), (7, 3), (3, 2))  # kernels and strides
 
 def build(cfg: Config) -> ModelSpec:
     """The encoder has no position limit: its output is counted for the longest audio of training."""
-    if decoder_only(cfg):
-        raise cfg.error("architectures", "this family has no class for its decoder alone", hint="expected a …ForConditionalGeneration")
+    expect_whole(cfg)
     source, target = _shape(cfg, "encoder"), _shape(cfg, "decoder")
     bias = cfg.flag("attention_bias", default=False)
     plain = Style(qkv_bias=bias, mlp_bias=True, gated=False)

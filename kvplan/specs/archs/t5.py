@@ -14,7 +14,7 @@ from kvplan.specs.parts.blocks import Groups, norm
 from kvplan.specs.parts.classic import Shape, assembled
 from kvplan.specs.parts.decoder import Style, block_weights, max_ctx
 from kvplan.specs.parts.experts import MoeStyle, moe
-from kvplan.specs.parts.seq2seq import cross_block, decoder_only, encoder, longest_input, shared_tables, stacked
+from kvplan.specs.parts.seq2seq import cross_block, encoder, expect_whole, longest_input, shared_tables, stacked
 
 MODEL_TYPES = ("t5", "mt5", "umt5", "longt5", "switch_transformers")
 
@@ -26,8 +26,7 @@ _TRAINED_TOKENS = {"t5": 512, "umt5": 512, "switch_transformers": 512, "mt5": 10
 
 def build(cfg: Config) -> ModelSpec:
     """Positions have no limit; the encoder's output is counted at ``n_positions``, else at the length of pre-training."""
-    if decoder_only(cfg):
-        raise cfg.error("architectures", "this family has no class for its decoder alone", hint="expected a …ForConditionalGeneration")
+    expect_whole(cfg)
     model_type = cfg.text("model_type")
     limit = max_ctx(cfg)
     source_tokens = limit or _TRAINED_TOKENS[model_type]

@@ -11,7 +11,7 @@ from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic
 from kvplan.specs.parts.classic import Shape, assembled, cross_attention
 from kvplan.specs.parts.decoder import Style, block_weights, rotary_dim
-from kvplan.specs.parts.seq2seq import decoder_only, encoder, longest_input
+from kvplan.specs.parts.seq2seq import encoder, expect_whole, longest_input
 
 MODEL_TYPES = ("t5gemma",)
 
@@ -34,8 +34,7 @@ _NORMS = ("pre_self_attn_layernorm", "post_self_attn_layernorm", "pre_feedforwar
 
 def build(cfg: Config) -> ModelSpec:
     """Keys and values of cross-attention are as wide as the encoder, the rest as the decoder."""
-    if decoder_only(cfg):
-        raise cfg.error("architectures", "this family has no class for its decoder alone", hint="expected a …ForConditionalGeneration")
+    expect_whole(cfg)
     source_cfg, target_cfg = _side(cfg, "encoder"), _side(cfg, "decoder")
     source, target = _shape(source_cfg), _shape(target_cfg)
     layers = _decoder_layers(target_cfg, target, source)

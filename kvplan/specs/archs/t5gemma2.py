@@ -13,7 +13,7 @@ from kvplan.specs.parts.classic import Shape, assembled
 from kvplan.specs.parts.decoder import Style, block_weights
 from kvplan.specs.parts.forms import NORMED_ROTATION
 from kvplan.specs.parts.multimodal import any_tower
-from kvplan.specs.parts.seq2seq import decoder_only, encoder, longest_input
+from kvplan.specs.parts.seq2seq import encoder, expect_whole, longest_input
 from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("t5gemma2",)
@@ -37,8 +37,7 @@ _NORMS = ("pre_self_attn_layernorm", "post_self_attn_layernorm", "pre_feedforwar
 
 def build(cfg: Config) -> ModelSpec:
     """One projection makes keys and values of both, so that the decoder's layers are as large as the encoder's."""
-    if decoder_only(cfg):
-        raise cfg.error("architectures", "this family has no class for its decoder alone", hint="expected a …ForConditionalGeneration")
+    expect_whole(cfg)
     source_cfg, target_cfg = _nested(cfg, "encoder").sub("text_config").with_defaults(_CLASS), _nested(cfg, "decoder").with_defaults(_CLASS)
     source, target = _shape(source_cfg), _shape(target_cfg)
     for key, ours, theirs in (("hidden_size", source.hidden, target.hidden), ("vocab_size", source.vocab, target.vocab)):

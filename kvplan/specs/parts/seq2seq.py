@@ -33,6 +33,12 @@ def decoder_only(cfg: Config) -> bool:
     return False
 
 
+def expect_whole(cfg: Config) -> None:
+    """Raises ConfigError for a class of the decoder alone, in families that have none."""
+    if decoder_only(cfg):
+        raise cfg.error("architectures", "this family has no class for its decoder alone", hint="expected a …ForConditionalGeneration")
+
+
 def side(cfg: Config, name: str, *, positions_key: str = "max_position_embeddings", positions: int | None = None) -> Shape:
     """The ``encoder`` or the ``decoder`` in BART's words: encoder_layers, encoder_attention_heads, encoder_ffn_dim.
 
