@@ -12,8 +12,8 @@ from kvplan.core.mixers import FullAttention, ShortConv, SlidingAttention
 from kvplan.core.model import Layer, ModelSpec, MoeFfn, WeightGroup
 from kvplan.specs.config import MAX_LAYERS, Config
 from kvplan.specs.parts.attention import Heads
-from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm, runs, vector
-from kvplan.specs.parts.decoder import completed, max_ctx
+from kvplan.specs.parts.blocks import Groups, embedding, linear, lm_head, norm, vector
+from kvplan.specs.parts.decoder import completed, composed
 from kvplan.specs.parts.experts import MoeStyle, moe
 from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.parts.sparse import experts_per_token
@@ -81,17 +81,7 @@ def build(cfg: Config) -> ModelSpec:
     if model_type == "inkling2_loop_text":
         layers, messages = _looped(cfg, layers)
         weights = (*weights, *messages)
-    return ModelSpec(
-        architecture="",
-        model_type="",
-        hidden_size=hidden,
-        vocab_size=vocab,
-        runs=runs(layers),
-        weights=weights,
-        stored_dtype="",
-        max_ctx_tokens=max_ctx(cfg),
-        form=ActivationForm(attention=NORMED_ROTATION, moe=moe_moments(float32=True)),
-    )
+    return composed(cfg, layers, weights, ActivationForm(attention=NORMED_ROTATION, moe=moe_moments(float32=True)))
 
 
 def _layer(cfg: Config, kind: str, *, first: bool) -> Layer:

@@ -86,17 +86,22 @@ def assemble(cfg: Config, layers: list[Layer], style: Style, form: ActivationFor
         *(norm("norm", hidden, bias=style.norm_bias) if style.final_norm and style.norm_weight else ()),
         *lm_head(vocab, hidden, tied=tied, bias=style.head_bias),
     )
+    spec = composed(cfg, layers, weights, form)
+    return spec._replace(caveats=_untied(vocab * hidden)) if style.tied and not tied else spec
+
+
+def composed(cfg: Config, layers: list[Layer], weights: Groups, form: ActivationForm) -> ModelSpec:
+    """``layers`` and the ``weights`` outside them as a ModelSpec; what the loader fills in is left empty."""
     return ModelSpec(
         architecture="",
         model_type="",
-        hidden_size=hidden,
-        vocab_size=vocab,
+        hidden_size=cfg.integer("hidden_size"),
+        vocab_size=cfg.integer("vocab_size"),
         runs=runs(layers),
         weights=weights,
         stored_dtype="",
         max_ctx_tokens=max_ctx(cfg),
         form=form,
-        caveats=_untied(vocab * hidden) if style.tied and not tied else (),
     )
 
 
