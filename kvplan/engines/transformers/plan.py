@@ -58,10 +58,30 @@ def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
     known = {key: store(layer, settings.kv_dtype, elem) for key, layer in made.items()}
     stores = [known[id(run.layer)] for run in model.runs]
     rules = tuple(dict.fromkeys(slot.rule for kept in stores for slot in kept.slots)) or (Rule(),)
+    kinds, total = _kinds(model, [made[id(run.layer)] for run in model.runs], stores, rules)
+    counted = [(run.n_layers, kept) for run, kept in zip(model.runs, stores, strict=True)]
+    return Plan(
+        form=model.form,
+        settings=settings,
+        elem_bytes=elem,
+        hidden=model.hidden_size,
+        vocab=model.vocab_size,
+        rules=rules,
+        kinds=kinds,
+        total=total,
+        logits_bytes=rate(model.form.logits, {"W": model.vocab_size}, elem).token,
+        fixed_bytes=sum([n * kept.fixed_bytes for n, kept in counted]),
+        tail_bytes=sum([n * kept.tail_bytes for n, kept in counted]),
+        state_bytes=sum([n * kept.state_bytes for n, kept in counted]),
+    )
+
+
+def _kinds(model: ModelSpec, layers: Sequence[Layer], stores: Sequence[Store], rules: Sequence[Rule]) -> tuple[tuple[Kind, ...], PerRule]:
+    """The kinds in the order in which they first appear, and what all layers keep; ``layers`` and ``stores`` are those of each run."""
     total: PerRule = (0,) * len(rules)
     kinds: dict[tuple[object, ...], Kind] = {}
-    for run, kept in zip(model.runs, stores, strict=True):
-        layer, own = made[id(run.layer)], by_rule(kept.slots, rules)
+    for run, layer, kept in zip(model.runs, layers, stores, strict=True):
+        own = by_rule(kept.slots, rules)
         key = (layer.mixers, layer.ffns, layer.kv_source is None)
         last = plus(total, own, times=run.n_layers - 1)
         if key in kinds:
@@ -71,21 +91,7 @@ def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
             widths = widths_of(layer, model.hidden_size, model.vocab_size, model.form.rotary_dim or 0)
             kinds[key] = Kind(layer, kept, total, last, own, rule, widths)
         total = plus(last, own)
-    counts = [run.n_layers for run in model.runs]
-    return Plan(
-        form=model.form,
-        settings=settings,
-        elem_bytes=elem,
-        hidden=model.hidden_size,
-        vocab=model.vocab_size,
-        rules=rules,
-        kinds=tuple(kinds.values()),
-        total=total,
-        logits_bytes=rate(model.form.logits, {"W": model.vocab_size}, elem).token,
-        fixed_bytes=sum(n * kept.fixed_bytes for n, kept in zip(counts, stores, strict=True)),
-        tail_bytes=sum(n * kept.tail_bytes for n, kept in zip(counts, stores, strict=True)),
-        state_bytes=sum(n * kept.state_bytes for n, kept in zip(counts, stores, strict=True)),
-    )
+    return tuple(kinds.values()), total
 
 
 def as_cached(layer: Layer, form: ActivationForm) -> Layer:
