@@ -1,6 +1,7 @@
 """One model on Transformers with resolved settings: the ledger of a run."""
 
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from kvplan.core.device import Node
@@ -168,7 +169,15 @@ def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> ent
         n_params=model.n_params,
         dtype=settings.dtype,
         source=model.id or model.architecture,
+        mixed=_mixed(model, settings.dtype),
     )
+
+
+def _mixed(model: ModelSpec, dtype: str) -> bool:
+    """Whether some group is stored in another type than ``dtype``."""
+    layers = {id(run.layer): run.layer for run in model.runs}.values()
+    groups = chain(model.weights, *(layer.weights for layer in layers))
+    return any(group.dtype not in (None, dtype) for group in groups)
 
 
 def _layer_bytes(layer: Layer, dtype: str) -> tuple[int, int]:

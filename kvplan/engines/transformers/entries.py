@@ -25,13 +25,14 @@ def counted(name: str, n: int, unit: str) -> str:
 
 
 class Weights(NamedTuple):
-    """Bytes of the weights and how sure they are."""
+    """Bytes of the weights and how sure they are; ``mixed`` where some groups have an element type of their own."""
 
     size: Interval
     basis: Basis
     n_params: int
     dtype: str
     source: str
+    mixed: bool = False
 
 
 def weights(found: Weights) -> Entry:
@@ -42,7 +43,7 @@ def weights(found: Weights) -> Entry:
         place="gpu0",
         size=found.size,
         basis=found.basis,
-        formula="{n_params} parameters as {dtype}, groups of another type as stored",
+        formula="{n_params} parameters as {dtype}" + (", groups of another type as stored" if found.mixed else ""),
         inputs={"n_params": found.n_params, "dtype": found.dtype},
         source=found.source,
     )

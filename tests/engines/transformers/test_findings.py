@@ -88,3 +88,62 @@ def test_hardware_of_other_makers(vendor: str, kind: str, rules: list[str]) -> N
     found = deployment(model(), node=Node("card", "flag", (card._replace(kind=kind),))).findings
     assert [finding.rule for finding in found if finding.rule in ("KV307", "KV308")] == rules
     assert {finding.level for finding in found if finding.rule in rules} <= {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes", "version", "rules"),
+    [
+        pytest.param({}, {}, "5.24.0", [], id="nothing to say"),
+        pytest.param({}, {}, "5.31.0", ["KV301"], id="newer version"),
+        pytest.param({}, {"model_type": "internlm"}, "5.24.0", ["KV302"], id="unchecked form"),
+        pytest.param({"dtype": "int4"}, {}, "5.24.0", ["KV303"], id="weights on paper"),
+        pytest.param({"kv_dtype": "float32"}, {}, "5.24.0", ["KV304"], id="cache on paper"),
+    ],
+)
+def test_findings(flags: dict[str, str], changes: dict[str, object], version: str, rules: list[str]) -> None:
+    assert [finding.rule for finding in deployment(model(changed=changes), flags, version=version).findings] == rules
+
+
+def test_several_gpus_are_one() -> None:
+    card = gpu().gpus[0]
+    (finding,) = deployment(model(), node=Node("cards", "flag", (card, card))).findings
+    assert (finding.rule, finding.level) == ("KV305", "warning")
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes", "version", "rules"),
+    [
+        pytest.param({}, {}, "5.24.0", [], id="none"),
+        pytest.param({"attn_implementation": "sdpa"}, {"model_type": "gemma2", "head_dim": 16}, "5.24.0", ["KV310"], id="softcap"),
+        pytest.param({"kv_dtype": "fp8"}, {}, "5.20.0", ["KV311"], id="fp8 before 5.21"),
+        pytest.param({"kv_dtype": "fp8"}, {}, "5.21.0", [], id="fp8 since"),
+        pytest.param({"kv_dtype": "int4"}, {"model_type": "mistral", "sliding_window": 8}, "5.24.0", ["KV312"], id="windows"),
+    ],
+)
+def test_refusals(flags: dict[str, str], changes: dict[str, object], version: str, rules: list[str]) -> None:
+    assert [refusal.rule for refusal in deployment(model(changed=changes), flags, version=version).refusals] == rules
+
+
+@pytest.mark.parametrize(
+    ("node", "changes", "rules"),
+    [
+        pytest.param(UNKNOWN_NODE, {}, [], id="unknown card"),
+        pytest.param(gpu((8, 0)), {}, [], id="A100"),
+        pytest.param(gpu((7, 5)), {}, ["KV313"], id="T4"),
+        pytest.param(gpu((9, 0)), {"head_dim": 320}, ["KV314"], id="wide heads"),
+    ],
+)
+def test_flash_attention_refuses(node: Node, changes: dict[str, object], rules: list[str]) -> None:
+    # flash-attention 2.8 csrc/flash_attn/flash_api.cpp
+    deployed = deployment(model(changed=changes), node=node, attn_implementation="flash_attention_2")
+    assert [refusal.rule for refusal in deployed.refusals] == rules
+
+
+def test_what_is_not_counted_is_said() -> None:
+    assert [item.id for item in deployment(model()).not_modeled] == ["kernel_scratch", "padding"]
+    assert "cuda_graphs" in [item.id for item in deployment(model(), cache_implementation="static").not_modeled]
+    quantized = model()._replace(quantization="awq")
+    assert "dequantization" in [item.id for item in deployment(quantized).not_modeled]
+    seeing = model()
+    seeing = seeing._replace(weights=(*seeing.weights, seeing.weights[0]._replace(name="tower", role="vision")))
+    assert "towers" in [item.id for item in deployment(seeing).not_modeled]
