@@ -4,7 +4,10 @@ from typing import Literal, NamedTuple
 
 
 class ShortConv(NamedTuple):
-    """A causal depthwise convolution of ``channels`` channels (LFM2)."""
+    """A causal depthwise convolution of ``channels`` channels (LFM2).
+
+    Source: transformers 5.24 models/lfm2/modeling_lfm2.py, Lfm2ShortConv.
+    """
 
     channels: int
     conv_kernel: int

@@ -17,16 +17,7 @@ MODEL_TYPES = ("gpt_neox", "gpt_neox_japanese")
 def build(cfg: Config) -> ModelSpec:
     """Both norms stay also where attention and feed-forward run side by side."""
     japanese = cfg.text("model_type") == "gpt_neox_japanese"
-    hidden = cfg.integer("hidden_size")
-    multiple = cfg.integer("intermediate_multiple_size", default=4) if japanese else 0
-    shape = Shape(
-        hidden=hidden,
-        n_layers=cfg.n_layers(),
-        heads=equal_heads(cfg, hidden, "num_attention_heads"),
-        intermediate=multiple * hidden if japanese else cfg.integer("intermediate_size"),
-        vocab=cfg.integer("vocab_size"),
-        max_ctx=cfg.integer("max_position_embeddings", default=2048),
-    )
+    shape = _shape(cfg, japanese=japanese)
     form = ActivationForm(
         norm="5H",
         core="4H + 2Q + K + V" if japanese else FUSED_CORE,
@@ -42,6 +33,19 @@ def build(cfg: Config) -> ModelSpec:
         bias = cfg.flag("attention_bias", default=True)
         return classic(shape, style._replace(qkv_bias=bias, o_bias=bias), form)
     style = style._replace(qkv_bias=False, o_bias=False, mlp_bias=False)
-    last = block(shape, style, extra=vector("self_attn.dense_bias", hidden, role="attention"))
+    last = block(shape, style, extra=vector("self_attn.dense_bias", shape.hidden, role="attention"))
     layers = [*[block(shape, style)] * (shape.n_layers - 1), last]
     return classic(shape, style, form, layers=layers)
+
+
+def _shape(cfg: Config, *, japanese: bool) -> Shape:
+    hidden = cfg.integer("hidden_size")
+    multiple = cfg.integer("intermediate_multiple_size", default=4) if japanese else 0
+    return Shape(
+        hidden=hidden,
+        n_layers=cfg.n_layers(),
+        heads=equal_heads(cfg, hidden, "num_attention_heads"),
+        intermediate=multiple * hidden if japanese else cfg.integer("intermediate_size"),
+        vocab=cfg.integer("vocab_size"),
+        max_ctx=cfg.integer("max_position_embeddings", default=2048),
+    )
