@@ -11,23 +11,13 @@ from kvplan.core.model import DenseFfn, Ffn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.experts import MoeStyle
-from kvplan.specs.parts.latent import DEEPSEEK_MOE, latent_decoder, latent_form, latent_layers, read_mla, routed
+from kvplan.specs.parts.latent import DEEPSEEK_MOE, DEEPSEEK_SIZES, latent_decoder, latent_form, latent_layers, read_mla, routed
 from kvplan.specs.parts.mtp import n_next_token, next_token
 from kvplan.specs.parts.sparse import by_kind, first_dense
 
 MODEL_TYPES = ("deepseek_v3", "kimi_k2", "sarvam_mla", "glm4_moe_lite", "mistral4", "axk1")
 
-V3: dict[str, object] = {
-    "moe_intermediate_size": 2048,
-    "n_routed_experts": 256,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 8,
-    "first_k_dense_replace": 3,
-    "kv_lora_rank": 512,
-    "q_lora_rank": 1536,
-    "qk_rope_head_dim": 64,
-    "qk_nope_head_dim": 128,
-    "v_head_dim": 128,
+V3 = DEEPSEEK_SIZES | {
     "max_position_embeddings": 4096,
     "num_nextn_predict_layers": 1,
 }

@@ -13,23 +13,23 @@ from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear, norm
 from kvplan.specs.parts.experts import dense_or_moe
 from kvplan.specs.parts.indexing import indexed_layers, read_indexer
-from kvplan.specs.parts.latent import DEEPSEEK_MOE, latent_decoder, latent_form, latent_layers, mla_weights, paired, read_mla, routed
+from kvplan.specs.parts.latent import (
+    DEEPSEEK_MOE,
+    DEEPSEEK_SIZES,
+    latent_decoder,
+    latent_form,
+    latent_layers,
+    mla_weights,
+    paired,
+    read_mla,
+    routed,
+)
 from kvplan.specs.parts.mtp import n_next_token, next_token
 from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("deepseek_v32", "glm_moe_dsa", "axk2")
 
-V32: dict[str, object] = {
-    "moe_intermediate_size": 2048,
-    "n_routed_experts": 256,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 8,
-    "first_k_dense_replace": 3,
-    "kv_lora_rank": 512,
-    "q_lora_rank": 1536,
-    "qk_rope_head_dim": 64,
-    "qk_nope_head_dim": 128,
-    "v_head_dim": 128,
+V32 = DEEPSEEK_SIZES | {
     "index_topk": 2048,
     "index_head_dim": 128,
     "index_n_heads": 64,

@@ -16,6 +16,20 @@ from kvplan.specs.parts.indexing import indexer_weights
 
 M = TypeVar("M")
 
+DEEPSEEK_SIZES: dict[str, object] = {
+    "moe_intermediate_size": 2048,
+    "n_routed_experts": 256,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 8,
+    "first_k_dense_replace": 3,
+    "kv_lora_rank": 512,
+    "q_lora_rank": 1536,
+    "qk_rope_head_dim": 64,
+    "qk_nope_head_dim": 128,
+    "v_head_dim": 128,
+}
+"""What DeepseekV3Config and DeepseekV32Config of transformers 5.24 have in common."""
+
 DEEPSEEK_MOE = MoeStyle(router_dtype="float32", correction="buffer", correction_dtype="float32")
 """DeepSeek-V3's mixture under Transformers: router and its correction stay in float32, the correction is no parameter."""
 
