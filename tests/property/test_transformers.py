@@ -7,8 +7,7 @@ from kvplan.core.ledger import Interval, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
-from tests.engines.transformers.running import deployment, gpu, model
-from tests.engines.transformers.test_deployment import LATENT, MIXTURE
+from tests.engines.transformers.running import LATENT, MIXTURE, deployment, gpu, model
 
 MODELS: dict[str, ModelSpec] = {
     "full": model(),

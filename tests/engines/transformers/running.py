@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kvplan.core.device import UNKNOWN_NODE, Gpu, Node
 from kvplan.core.engine import Flag, Parsed
+from kvplan.core.ledger import Entry
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
@@ -21,6 +22,37 @@ SMALL: dict[str, object] = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
     "torch_dtype": "bfloat16",
+}
+MIXTURE: dict[str, object] = {
+    "model_type": "mixtral",
+    "vocab_size": 100,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "num_local_experts": 8,
+    "num_experts_per_tok": 2,
+    "sliding_window": None,
+}
+LATENT: dict[str, object] = {
+    "model_type": "deepseek_v3",
+    "vocab_size": 100,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "moe_intermediate_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "n_routed_experts": 8,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 2,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": 16,
+    "kv_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 16,
+    "v_head_dim": 16,
 }
 
 
@@ -45,3 +77,8 @@ def deployment(
 ) -> Deployment:
     """The model deployed with these flags."""
     return ENGINE.deploy(spec, settings(spec, flags, version=version, node=node, **more), node)
+
+
+def by_term(entries: tuple[Entry, ...]) -> dict[str, Entry]:
+    """Entries of one place under their terms."""
+    return {entry.term: entry for entry in entries}

@@ -3,46 +3,11 @@
 import pytest
 
 from kvplan.core.device import UNKNOWN_NODE, Node
-from kvplan.core.ledger import ZERO, Entry, Interval, total
+from kvplan.core.ledger import ZERO, Interval, total
 from kvplan.core.workload import Workload
-from tests.engines.transformers.running import deployment, gpu, model
+from tests.engines.transformers.running import LATENT, MIXTURE, by_term, deployment, gpu, model
 
 LOAD = Workload(40, 2, 30)
-MIXTURE: dict[str, object] = {
-    "model_type": "mixtral",
-    "vocab_size": 100,
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "num_local_experts": 8,
-    "num_experts_per_tok": 2,
-    "sliding_window": None,
-}
-LATENT: dict[str, object] = {
-    "model_type": "deepseek_v3",
-    "vocab_size": 100,
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "moe_intermediate_size": 32,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 4,
-    "n_routed_experts": 8,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 2,
-    "first_k_dense_replace": 1,
-    "q_lora_rank": 16,
-    "kv_lora_rank": 16,
-    "qk_rope_head_dim": 8,
-    "qk_nope_head_dim": 16,
-    "v_head_dim": 16,
-}
-
-
-def by_term(entries: tuple[Entry, ...]) -> dict[str, Entry]:
-    return {entry.term: entry for entry in entries}
 
 
 def test_without_a_gpu_only_tensors_are_counted() -> None:
@@ -55,12 +20,6 @@ def test_on_a_gpu_the_process_is_counted() -> None:
     assert all(entry.place == "gpu0" and entry.source for entry in found.values())
     assert all(entry.size.low <= entry.size.best <= entry.size.high for entry in found.values())
     assert {found[term].basis for term in ("weights", "kv_cache")} == {"exact"}
-
-
-def test_formulas_can_be_filled_in() -> None:
-    for flags in ({}, {"kv_dtype": "int8"}, {"forward": "plain"}):
-        for entry in deployment(model(), flags, node=gpu()).entries(LOAD):
-            assert "{" not in entry.formula.format_map(entry.inputs)
 
 
 def test_weights() -> None:
@@ -95,42 +54,6 @@ def test_activations_of_the_prefill_by_hand() -> None:
     prefill = 2000 * (2 * (4 * 64 + 3 * 176) + 8) + 1000 * (8 + 2 * 16 * 2) + 2 * 3 * 64 * 1000
     phases = deployed.phases(load)
     assert phases.prefill_peak_bytes == (phases.load_peak_bytes or 0) + prefill
-
-
-def test_moments_are_named() -> None:
-    prefill = by_term(deployment(model()).entries(Workload(41, 2, 40)))["activations"]
-    assert prefill.inputs["moment"] == "4H + 3I elements of 2 B; H = 64 (hidden size), I = 176 (feed-forward width)"
-    assert prefill.inputs["phase"] == "prefill"
-    gathered = by_term(deployment(model(MIXTURE)).entries(Workload(40, 2, 2)))["activations"]
-    assert "elements of 2 B, and copies of its experts' weights; i: int64, f: float32, H = 64" in str(gathered.inputs["moment"])
-    assert gathered.inputs["phase"] == "decode"
-
-
-@pytest.mark.parametrize("cache", ["dynamic", "static", "quantized"])
-@pytest.mark.parametrize("attn", ["sdpa", "eager", "flash_attention_2"])
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_every_letter_of_a_moment_is_defined(cache: str, attn: str, dtype: str) -> None:
-    windows = {"model_type": "mistral", "sliding_window": 16}
-    for config in ({}, windows, MIXTURE, LATENT):
-        found = deployment(model(changed=config), cache_implementation=cache, attn_implementation=attn, dtype=dtype, node=gpu((7, 5)))
-        for load in (Workload(4000, 1, 3000), Workload(4000, 8, 1), Workload(5, 1, 4)):
-            text, _, legend = str(by_term(found.entries(load))["activations"].inputs["moment"]).partition("; ")
-            letters = {letter for letter in text.partition(" elements")[0] if letter.isalpha()}
-            assert letters == {part.partition(" =")[0].partition(":")[0] for part in legend.split(", ") if " = " in part or ": " in part}
-
-
-def test_formulas_count_in_words() -> None:
-    one, many = (by_term(deployment(model()).entries(load)) for load in (Workload(2, 1, 1), Workload(2, 3, 1)))
-    assert one["kv_cache"].formula == "{batch} sequence · ({bytes0} B · {tokens0} tokens)"
-    assert many["kv_cache"].formula == "{batch} sequences · ({bytes0} B · {tokens0} tokens)"
-    assert one["activations"].formula.endswith("the token holds {moment}")
-    assert many["activations"].formula.endswith("each of {batch} × {queries} tokens holds {moment}")
-
-
-def test_only_windows_are_said_to_hold_all_of_the_prompt() -> None:
-    windows = model(model_type="mistral", sliding_window=16)
-    assert "windows" in by_term(deployment(windows).entries(LOAD))["kv_cache"].source
-    assert "windows" not in by_term(deployment(model()).entries(LOAD))["kv_cache"].source
 
 
 def test_decoding_copies_the_experts_of_each_token() -> None:
