@@ -1,7 +1,5 @@
 """``python -m kvplan``."""
 
-import sys
+from kvplan.cli import run
 
-from kvplan.cli import main
-
-sys.exit(main(sys.argv[1:]))
+run()

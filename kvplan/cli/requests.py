@@ -1,6 +1,5 @@
 """``estimate --requests``: one request a line in, one answer a line out, in order; a bad one does not stop the others."""
 
-import gc
 import json
 import shlex
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from kvplan.render.envelope import dumps
 from kvplan.specs import files
 from kvplan.specs.config import shown
 
-_ALLOCATIONS_BETWEEN_COLLECTIONS = 100_000  # answers are tuples without cycles: looking for some takes a tenth of the time
 MAX_LINE_BYTES = 2**20
 
 
@@ -32,7 +30,6 @@ def answer_all(said: Said) -> int:
     source = said.values["requests"]
     if not source:
         raise RequestError("usage", "--requests: expected the name of a file, found ''", hint="- is stdin")
-    gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
     with ExitStack() as stack:
         try:
             source_file = files.stdin() if source == "-" else stack.enter_context(Path(source).open("rb"))
