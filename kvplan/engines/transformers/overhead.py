@@ -118,7 +118,7 @@ def allocator(transient_bytes: int) -> Entry:
     Segments are 2 or 20 MiB or rounded to 2 MiB, and blocks of different segments never merge: a cache that grows by a
     token no longer fits where it was. Replaying traces of ten runs through a model of the allocator left 15 to 27 %
     of the transient bytes unusable, 3 to 11 % with expandable segments, and up to 128 MiB in small runs. Under pressure it
-    returns unused segments, so the lower bound is none.
+    returns unused segments, so the lower bound is none; the best guess, an eighth, lies between that and the replays.
     Source: PyTorch 2.13 c10/cuda/CUDACachingAllocator.cpp.
     """
     return Entry(
