@@ -7,6 +7,8 @@ from kvplan import __version__
 
 SCHEMA_VERSION = 1  # keys are only added within a version
 
+_encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode  # answers are trees, and there are thousands
+
 
 def enveloped(answer: Mapping[str, object]) -> dict[str, object]:
     """``answer`` behind the version of its keys and of kvplan."""
@@ -15,7 +17,7 @@ def enveloped(answer: Mapping[str, object]) -> dict[str, object]:
 
 def dumps(answer: Mapping[str, object]) -> str:
     """One JSON document, its signs as they are."""
-    return json.dumps(answer, ensure_ascii=False)
+    return _encoded(answer)
 
 
 def document(answer: Mapping[str, object]) -> str:
