@@ -7,11 +7,12 @@ from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
-from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic
+from kvplan.specs.parts.attention import layer_kinds, mixer
+from kvplan.specs.parts.blocks import copies, embedding, lm_head, norm, periodic
 from kvplan.specs.parts.classic import Shape, assembled, cross_attention
-from kvplan.specs.parts.decoder import Style, block_weights, rotary_dim
+from kvplan.specs.parts.decoder import Style, rotary_dim
 from kvplan.specs.parts.seq2seq import encoder, expect_whole, longest_input
+from kvplan.specs.parts.t5gemma import block, read_shape, side
 
 MODEL_TYPES = ("t5gemma",)
 
@@ -29,55 +30,32 @@ _CLASS: dict[str, object] = {
 }
 """Defaults of T5GemmaModuleConfig, which nested configs omit."""
 
-_NORMS = ("pre_self_attn_layernorm", "post_self_attn_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
-
 
 def build(cfg: Config) -> ModelSpec:
     """Keys and values of cross-attention are as wide as the encoder, the rest as the decoder."""
     expect_whole(cfg)
-    source_cfg, target_cfg = _side(cfg, "encoder"), _side(cfg, "decoder")
-    source, target = _shape(source_cfg), _shape(target_cfg)
+    source_cfg, target_cfg = side(cfg, "encoder").with_defaults(_CLASS), side(cfg, "decoder").with_defaults(_CLASS)
+    source, target = read_shape(source_cfg), read_shape(target_cfg)
     layers = _decoder_layers(target_cfg, target, source)
     tied = cfg.flag("tie_word_embeddings", default=True)
     weights = (
         *embedding(target.vocab, target.hidden),
         *norm("norm", target.hidden),
         *lm_head(target.vocab, target.hidden, tied=tied),
-        *encoder(embedding(source.vocab, source.hidden), copies(_block(source_cfg, source), source.n_layers), norm("norm", source.hidden)),
+        *encoder(
+            embedding(source.vocab, source.hidden), copies(block(source_cfg, source, Style()), source.n_layers), norm("norm", source.hidden)
+        ),
     )
     form = ActivationForm(rotary_dim=rotary_dim(target_cfg, target.heads.head_dim), eager_only=target_cfg.has("attn_logit_softcapping"))
     spec = assembled(target, layers, weights, form)
     return spec._replace(caveats=(longest_input(source.max_ctx or 0),))
 
 
-def _side(cfg: Config, name: str) -> Config:
-    if not cfg.has(name):
-        raise cfg.error(name, f"missing: expected the {name}'s config")
-    return cfg.sub(name).with_defaults(_CLASS)
-
-
-def _shape(cfg: Config) -> Shape:
-    hidden = cfg.integer("hidden_size")
-    return Shape(
-        hidden=hidden,
-        n_layers=cfg.n_layers(),
-        heads=read_heads(cfg, hidden),
-        intermediate=cfg.integer("intermediate_size"),
-        vocab=cfg.integer("vocab_size"),
-        max_ctx=cfg.integer("max_position_embeddings"),
-    )
-
-
-def _block(cfg: Config, shape: Shape) -> Groups:
-    bias = cfg.flag("attention_bias", default=False)
-    return block_weights(shape.hidden, shape.heads, shape.intermediate, Style(qkv_bias=bias, o_bias=bias, layer_norms=_NORMS))
-
-
 def _decoder_layers(cfg: Config, shape: Shape, source: Shape) -> list[Layer]:
     """A window on every other layer, the first included; attention to the encoder in each."""
     heads = shape.heads
     weights = (
-        *_block(cfg, shape),
+        *block(cfg, shape, Style()),
         *cross_attention(shape.hidden, heads, source=source.hidden, bias=cfg.flag("attention_bias", default=False)),
         *norm("pre_cross_attn_layernorm", shape.hidden),
         *norm("post_cross_attn_layernorm", shape.hidden),

@@ -7,13 +7,14 @@ from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import CrossAttention
 from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import MAX_LAYERS, Config
-from kvplan.specs.parts.attention import layer_kinds, mixer, read_heads
+from kvplan.specs.parts.attention import layer_kinds, mixer
 from kvplan.specs.parts.blocks import Groups, copies, embedding, lm_head, norm, periodic, vector
 from kvplan.specs.parts.classic import Shape, assembled
-from kvplan.specs.parts.decoder import Style, block_weights
+from kvplan.specs.parts.decoder import Style
 from kvplan.specs.parts.forms import NORMED_ROTATION
 from kvplan.specs.parts.multimodal import any_tower
 from kvplan.specs.parts.seq2seq import encoder, expect_whole, longest_input
+from kvplan.specs.parts.t5gemma import block, read_shape, side
 from kvplan.specs.parts.tower import part
 
 MODEL_TYPES = ("t5gemma2",)
@@ -32,14 +33,14 @@ _CLASS: dict[str, object] = {
 }
 """Defaults of T5Gemma2TextConfig and T5Gemma2DecoderConfig, which nested configs omit."""
 
-_NORMS = ("pre_self_attn_layernorm", "post_self_attn_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
+_STYLE = Style(qk_norm="head")
 
 
 def build(cfg: Config) -> ModelSpec:
     """One projection makes keys and values of both, so that the decoder's layers are as large as the encoder's."""
     expect_whole(cfg)
-    source_cfg, target_cfg = _nested(cfg, "encoder").sub("text_config").with_defaults(_CLASS), _nested(cfg, "decoder").with_defaults(_CLASS)
-    source, target = _shape(source_cfg), _shape(target_cfg)
+    source_cfg, target_cfg = side(cfg, "encoder").sub("text_config").with_defaults(_CLASS), side(cfg, "decoder").with_defaults(_CLASS)
+    source, target = read_shape(source_cfg), read_shape(target_cfg)
     for key, ours, theirs in (("hidden_size", source.hidden, target.hidden), ("vocab_size", source.vocab, target.vocab)):
         if ours != theirs:
             raise target_cfg.error(key, f"expected the encoder's {ours}, found {theirs}")
@@ -48,30 +49,12 @@ def build(cfg: Config) -> ModelSpec:
         *_table(target),
         *norm("norm", target.hidden),
         *lm_head(target.vocab, target.hidden, tied=tied),
-        *encoder(() if tied else _table(source), copies(_block(source_cfg, source), source.n_layers), norm("norm", source.hidden)),
-        *_images(_nested(cfg, "encoder"), source),
+        *encoder(() if tied else _table(source), copies(block(source_cfg, source, _STYLE), source.n_layers), norm("norm", source.hidden)),
+        *_images(side(cfg, "encoder"), source),
     )
     form = ActivationForm(rotary_dim=target.heads.head_dim, rope_tables=2, attention=NORMED_ROTATION)
     spec = assembled(target, _decoder_layers(target_cfg, target, source), weights, form)
     return spec._replace(caveats=(longest_input(source.max_ctx or 0),))
-
-
-def _nested(cfg: Config, name: str) -> Config:
-    if not cfg.has(name):
-        raise cfg.error(name, f"missing: expected the {name}'s config")
-    return cfg.sub(name)
-
-
-def _shape(cfg: Config) -> Shape:
-    hidden = cfg.integer("hidden_size")
-    return Shape(
-        hidden=hidden,
-        n_layers=cfg.n_layers(),
-        heads=read_heads(cfg, hidden),
-        intermediate=cfg.integer("intermediate_size"),
-        vocab=cfg.integer("vocab_size"),
-        max_ctx=cfg.integer("max_position_embeddings"),
-    )
 
 
 def _table(shape: Shape) -> Groups:
@@ -79,18 +62,12 @@ def _table(shape: Shape) -> Groups:
     return (*embedding(shape.vocab, shape.hidden), *vector("embed_tokens.eoi_embedding", shape.hidden, role="embedding"))
 
 
-def _block(cfg: Config, shape: Shape) -> Groups:
-    bias = cfg.flag("attention_bias", default=False)
-    style = Style(qkv_bias=bias, o_bias=bias, qk_norm="head", layer_norms=_NORMS)
-    return block_weights(shape.hidden, shape.heads, shape.intermediate, style)
-
-
 def _decoder_layers(cfg: Config, shape: Shape, source: Shape) -> list[Layer]:
     """Every ``sliding_window_pattern``-th layer sees everything, the others a window of the decoder's own tokens."""
     heads = shape.heads
     reads = CrossAttention(heads.n_heads, heads.n_kv_heads, heads.head_dim, source.max_ctx or 0)
     pattern = ("sliding_attention",) * (cfg.integer("sliding_window_pattern", most=MAX_LAYERS) - 1) + ("full_attention",)
-    window, weights = cfg.optional_integer("sliding_window"), _block(cfg, shape)
+    window, weights = cfg.optional_integer("sliding_window"), block(cfg, shape, _STYLE)
     kinds = layer_kinds(cfg, shape.n_layers, periodic(shape.n_layers, pattern))
     return [Layer((mixer(kind, heads, cfg, window=window), reads), (DenseFfn(shape.intermediate),), weights) for kind in kinds]
 
