@@ -30,7 +30,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
         spec = build_llama_like(cfg, known=_known_types)
     else:
         spec = module.build(cfg)
-    architecture = next(iter(cfg.texts("architectures", default=())), model_type)
+    architecture = cfg.class_name() or model_type
     spec = spec._replace(architecture=architecture, model_type=model_type)
     if not architecture.endswith(_CAUSAL) and not getattr(module, "HEAD_IN_BASE", False):
         from kvplan.specs.heads import headed
@@ -45,7 +45,7 @@ def _family(cfg: Config, model_type: str) -> ModuleType | None:
 
     Some configs carry another model's type (Grok-2 calls itself ``git``); then the class, which engines go by, decides.
     """
-    named = next(iter(cfg.texts("architectures", default=())), "")
+    named = cfg.class_name()
     if named and not (model_type and _plain(named).startswith(_plain(model_type))):
         by_class: ModuleType | None = _discover.claimant(ARCHS, "ARCHITECTURES", named)
         if by_class is not None:
@@ -56,7 +56,7 @@ def _family(cfg: Config, model_type: str) -> ModuleType | None:
 
 def _foreign_class(cfg: Config, model_type: str, module: ModuleType | None) -> tuple[Caveat, ...]:
     """A class of one family under the type of another: engines that go by the class will build something else."""
-    named = next(iter(cfg.texts("architectures", default=())), "")
+    named = cfg.class_name()
     family = named.removesuffix("ForCausalLM").lower()
     if not named.endswith("ForCausalLM") or _plain(model_type).startswith(_plain(family)) or _plain(family).startswith(_plain(model_type)):
         return ()

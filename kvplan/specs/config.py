@@ -127,6 +127,10 @@ class Config:
                 raise self.error(own, f"expected {shown(self.data[key])}, as {key} says, found {shown(value)}")
         return Config({**self.data, **common}, where=self.where, path=self.path)
 
+    def class_name(self) -> str:
+        """The model class, the first of ``architectures``; empty where none is named."""
+        return next(iter(self.texts("architectures", default=())), "")
+
     def n_layers(self, *keys: str) -> int:
         """The number of layers, within what a model can have."""
         return self.integer(*(keys or ("num_hidden_layers",)), most=MAX_LAYERS)

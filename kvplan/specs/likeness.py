@@ -34,7 +34,7 @@ def build_llama_like(cfg: Config, *, known: Callable[[], Iterable[str]]) -> Mode
     Raises ConfigError that says what is missing, or which keys speak of something LLaMA doesn't have.
     ``known`` gives the model types that adapters claim, for near matches.
     """
-    model_type = cfg.text("model_type", default="") or next(iter(cfg.texts("architectures", default=())), "")
+    model_type = cfg.text("model_type", default="") or cfg.class_name()
     reason = _unlike(cfg)
     if reason is not None:
         raise ConfigError(

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from kvplan import _discover
 from kvplan.core.dtypes import dtype
+from kvplan.core.errors import did_you_mean
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import Config
 
@@ -76,8 +77,6 @@ def named_dtype(cfg: Config) -> str:
 
 
 def _unknown_method(spec: ModelSpec, quantization: Config, method: str | None) -> ModelSpec:
-    from kvplan.core.errors import did_you_mean
-
     known = sorted(_discover.claimants(METHODS, "METHODS"))
     caveat = Caveat(
         "KV004",

@@ -44,7 +44,7 @@ MODEL_TYPES = tuple(_VARIANTS)
 
 def build(cfg: Config) -> ModelSpec:
     """Refuses the classes that generate nothing: they keep no cache."""
-    named = next(iter(cfg.texts("architectures", default=())), "")
+    named = cfg.class_name()
     if not (named.endswith(_GENERATES) if named else cfg.flag("is_decoder", default=False)):
         raise cfg.error(
             "architectures",

@@ -17,7 +17,7 @@ _TEXTS = {"llama": "llama", "mistral": "mistral", "qwen": "qwen2", "mpt": "mpt"}
 
 def flat_llava(cfg: Config) -> ModelSpec:
     """The language model and the projector; the tower is not in the file, and a warning says so."""
-    name = next(iter(cfg.texts("architectures", default=())), "") or cfg.text("model_type")
+    name = cfg.class_name() or cfg.text("model_type")
     family = next((text for part, text in _TEXTS.items() if part in name.lower().removeprefix("llava")), "llama")
     spec = text_model(inner_or_flat(cfg), kind=family, tied=cfg.flag("tie_word_embeddings", default=False))
     if not cfg.has("mm_vision_tower"):

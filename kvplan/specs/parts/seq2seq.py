@@ -22,7 +22,7 @@ def decoder_only(cfg: Config) -> bool:
 
     Raises ConfigError for a class that generates nothing: an encoder, a classifier.
     """
-    named = next(iter(cfg.texts("architectures", default=())), "")
+    named = cfg.class_name()
     if not named:
         return not cfg.flag("is_encoder_decoder", default=True)
     if named.endswith("ForCausalLM"):
