@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from kvplan.core.checkpoint import Checkpoint
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
@@ -31,7 +32,8 @@ Shard = Literal["replicated", "column", "row", "kv", "vocab", "expert"]
 class WeightGroup(NamedTuple):
     """``n_copies`` equal tensors of ``rows`` × ``cols`` elements (a bias or a norm has one column).
 
-    ``dtype`` is how they are stored where that differs from the model's own. ``shard`` is what tensor parallelism
+    ``dtype`` is how they are stored where that differs from the model's own; ``run_dtype`` is how the modeling code keeps
+    them once loaded, where that differs again (routers in bfloat16 that run in float32). ``shard`` is what tensor parallelism
     splits: output features (column), input features (row), KV heads, the vocabulary, whole experts, or nothing.
     ``tied_to`` names the group whose memory it shares; a tied group holds no bytes and no parameters of its own.
     Role ``scale`` is storage that belongs to no parameter: scales and zero points of quantized tensors, masks, tables.
@@ -45,6 +47,7 @@ class WeightGroup(NamedTuple):
     dtype: str | None = None
     shard: Shard = "replicated"
     tied_to: str | None = None
+    run_dtype: str | None = None
 
     @property
     def n_params(self) -> int:
@@ -52,10 +55,17 @@ class WeightGroup(NamedTuple):
         return 0 if self.tied_to or self.role == "scale" else self.rows * self.cols * self.n_copies
 
     def n_bytes(self, model_dtype: str) -> int:
-        """Bytes at rest, each row in whole blocks of its element type."""
+        """Bytes as stored, each row in whole blocks of its element type."""
+        return self._bytes(self.dtype or model_dtype)
+
+    def run_bytes(self, model_dtype: str) -> int:
+        """Bytes once loaded."""
+        return self._bytes(self.run_dtype or self.dtype or model_dtype)
+
+    def _bytes(self, dtype: str) -> int:
         if self.tied_to:
             return 0
-        return self.n_copies * self.rows * DTYPES[self.dtype or model_dtype].row_bytes(self.cols)
+        return self.n_copies * self.rows * DTYPES[dtype].row_bytes(self.cols)
 
 
 class DenseFfn(NamedTuple):
@@ -116,6 +126,7 @@ class ModelSpec(NamedTuple):
     ``max_ctx_tokens`` is the position limit, None where the architecture has none. ``use_cache_off_in`` names the file
     that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
     or the bytes of a quantized checkpoint are arithmetic; then they may be off by ``off_by`` hundredths below and above.
+    ``checkpoint`` is what the headers of its files say, where they were read.
     ``source``, ``revision`` and ``as_of`` say where the facts come from.
     """
 
@@ -134,6 +145,7 @@ class ModelSpec(NamedTuple):
     exact: bool = True
     off_by: tuple[int, int] = (5, 5)
     caveats: tuple[Caveat, ...] = ()
+    checkpoint: Checkpoint | None = None
     id: str = ""
     source: str = "config"
     revision: str | None = None
@@ -157,7 +169,7 @@ class ModelSpec(NamedTuple):
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of the weights as stored."""
+        """Bytes of the weights as stored, by arithmetic over the groups; what ``checkpoint`` says may differ."""
         return sum(group.n_bytes(self.stored_dtype) for group in self.groups())
 
     def groups(self) -> Iterator[WeightGroup]:

@@ -153,7 +153,7 @@ def _compiled(
 
 def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> entries.Weights:
     """Bytes of all groups in the chosen type; a group with a type of its own keeps it."""
-    best = sum([group.n_bytes(settings.dtype) for group in model.weights])
+    best = sum([group.run_bytes(settings.dtype) for group in model.weights])
     less = 0
     sizes: dict[int, tuple[int, int]] = {}
     for run in model.runs:
@@ -174,14 +174,13 @@ def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> ent
 
 
 def _mixed(model: ModelSpec, dtype: str) -> bool:
-    """Whether some group is stored in another type than ``dtype``."""
+    """Whether some group is kept in another type than ``dtype``."""
     layers = {id(run.layer): run.layer for run in model.runs}.values()
     groups = chain(model.weights, *(layer.weights for layer in layers))
-    return any(group.dtype not in (None, dtype) for group in groups)
+    return any((group.run_dtype or group.dtype) not in (None, dtype) for group in groups)
 
 
 def _layer_bytes(layer: Layer, dtype: str) -> tuple[int, int]:
     """Bytes of one layer, and how much of them is only there where a router's weight is kept in float32."""
-    routers = [group for group in layer.weights if group.role == "router" and group.cols > 1 and group.dtype == "float32"]
-    less = sum([group.n_bytes("float32") - group._replace(dtype=None).n_bytes(dtype) for group in routers])
-    return sum([group.n_bytes(dtype) for group in layer.weights]), max(0, less)
+    less = sum([group.run_bytes(dtype) - group.n_bytes(dtype) for group in layer.weights if group.run_dtype])
+    return sum([group.run_bytes(dtype) for group in layer.weights]), max(0, less)

@@ -162,7 +162,7 @@ def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
     moe = next((ffn for ffn in kind.layer.ffns if ffn.kind == "moe"), None)
     if moe is None or plan.settings.forward == "plain" or not plan.form.gathers_experts:
         return []
-    experts = sum(group.n_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
+    experts = sum(group.run_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
     token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + moe.n_active * experts // moe.n_experts
     return [Moment(token, what=f"4H + 2AH + {ROUTING}, and copies of its experts' weights")]
 

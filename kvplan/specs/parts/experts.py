@@ -9,7 +9,8 @@ from kvplan.specs.parts.blocks import Groups, as_role, copies, gated_mlp, linear
 class MoeStyle(NamedTuple):
     """How a family's mixture differs from Mixtral's, as its modeling code builds it.
 
-    ``router_dtype`` and ``correction_dtype`` name the types that the modeling code keeps whatever the model's own.
+    ``router_dtype`` is the type that the modeling code keeps the router in, however it is stored; ``correction_dtype`` is how
+    the correction is stored and kept.
     ``correction``: a learned shift of the routing scores per expert, counted as a ``parameter`` or kept as a ``buffer``.
     ``shared_gate`` is one more output per token that scales the shared experts (Qwen2-MoE). ``mlp_bias`` puts biases on dense
     and shared feed-forwards, ``expert_bias`` on the routed ones.
@@ -44,7 +45,7 @@ def router(hidden: int, n_experts: int, style: MoeStyle) -> Groups:
     """The projection to routing scores and their correction; a ``buffer`` takes memory and is no parameter."""
     name = f"{style.name}.{style.router}"
     weights = linear(name, n_experts, hidden, role="router", bias=style.router_bias)
-    kept = tuple(group._replace(dtype=style.router_dtype) for group in weights)
+    kept = tuple(group._replace(run_dtype=style.router_dtype) for group in weights)
     if style.correction is None:
         return kept
     correction = WeightGroup(f"{name}.e_score_correction_bias", "router", n_experts, dtype=style.correction_dtype)
