@@ -1,0 +1,3 @@
+"""vLLM: a pool of cache blocks sized by what weights, activations and CUDA graphs leave of the GPU."""
+
+NAMES = ("vllm",)
