@@ -118,6 +118,16 @@ class Caveat(NamedTuple):
     hint: str = ""
 
 
+class RopeScaling(NamedTuple):
+    """How rotary positions are stretched: the ``kind`` as configs name it (``yarn``, ``llama3``, ``longrope``; ``default``: not
+    at all), by which factor, from how many positions. ``applied``: the model's position limit already is what they reach."""
+
+    kind: str
+    factor: float
+    original_ctx_tokens: int | None
+    applied: bool = False
+
+
 class ModelSpec(NamedTuple):
     """Everything an estimate needs to know of a model.
 
@@ -127,7 +137,7 @@ class ModelSpec(NamedTuple):
     that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
     or the bytes of a quantized checkpoint are arithmetic; then they may be off by ``off_by`` hundredths below and above.
     ``checkpoint`` is what the headers of its files say, where they were read. ``kv_dtype`` is the type in which a quantized
-    checkpoint asks for its cache (``fp8``). ``draft`` is the model that drafts for it, where the request names one.
+    checkpoint asks for its cache (``fp8``). ``rope`` are the ways its positions are stretched, empty where none is. ``draft`` is the model that drafts for it, where the request names one.
     ``source``, ``revision`` and ``as_of`` say where the facts come from.
     """
 
@@ -148,6 +158,7 @@ class ModelSpec(NamedTuple):
     caveats: tuple[Caveat, ...] = ()
     checkpoint: Checkpoint | None = None
     kv_dtype: str | None = None
+    rope: tuple[RopeScaling, ...] = ()
     draft: "ModelSpec | None" = None
     id: str = ""
     source: str = "config"
