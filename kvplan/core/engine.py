@@ -23,7 +23,7 @@ class Flag(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """An engine's command line, read but not resolved: no model, no defaults."""
+    """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it."""
 
     engine: str
     version: str | None
@@ -31,6 +31,7 @@ class Parsed(NamedTuple):
     flags: tuple[Flag, ...] = ()
     ignored: tuple[Flag, ...] = ()
     unknown: tuple[Flag, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class Capacity(NamedTuple):
