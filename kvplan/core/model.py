@@ -137,7 +137,8 @@ class ModelSpec(NamedTuple):
     that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
     or the bytes of a quantized checkpoint are arithmetic; then they may be off by ``off_by`` hundredths below and above.
     ``checkpoint`` is what the headers of its files say, where they were read. ``kv_dtype`` is the type in which a quantized
-    checkpoint asks for its cache (``fp8``). ``rope`` are the ways its positions are stretched, empty where none is. ``draft`` is the model that drafts for it, where the request names one.
+    checkpoint asks for its cache (``fp8``). ``rope`` are the ways its positions are stretched, empty where none is.
+    ``draft`` is the model that drafts for it, where the request names one.
     ``source``, ``revision`` and ``as_of`` say where the facts come from.
     """
 
