@@ -27,7 +27,8 @@ def parse(argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
     version = version or started.version or VERSIONS[-1]
     found = read(_called(started.words) if started.entry == "offline" else started.words, version)
     variables = {**env, **started.env}
-    entry = () if started.entry == "none" else (Flag(ENTRY, started.entry),)
+    usage = "offline" if started.entry == "offline" else "serve"
+    entry = () if started.entry == "none" else (Flag(ENTRY, started.entry), Flag("usage", usage))
     flags = (*entry, *_variables(variables), *(flag for flag in found.flags if flag.name not in ("model", "config")))
     return Parsed(
         engine="vllm",

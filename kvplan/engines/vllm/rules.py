@@ -11,21 +11,23 @@ Setting = Literal["never", "off", "on"]
 class Rules(NamedTuple):
     """Behavior from version ``since`` on.
 
-    ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization``
-    is the default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default.
+    ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization`` is the
+    default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default.
     ``tokens_by_concurrency``: the log's tokens are concurrency × max_model_len, before it blocks shared among the groups.
-    ``one_capacity_line``: it prints tokens and concurrency in one line. ``reserves_in_flight``: windows reserve the tokens
-    of all batches in flight, not of one. ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: that
-    check's refusal says which length would fit. ``auto_fit``: --max-model-len -1 takes what fits.
-    ``runner``: models that the V2 runner serves by default. ``async_scheduling``: it is the default; ``async_pp``: with
-    pipeline stages, too. ``hybrid_prefix_caching``: hybrids cache prefixes by default. ``mamba_cache``: what Mamba layers then
-    keep: the state of every block (``all``, others keep no prefix), the same where others keep what is aligned to blocks
-    (``either``), or all the latter (``align``). ``profile``: which measured overheads hold.
+    ``one_capacity_line``: it prints tokens and concurrency in one line. ``reserves_in_flight``: windows reserve the tokens of
+    all batches in flight, not of one. ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: that
+    check's refusal says which length would fit. ``auto_fit``: --max-model-len -1 takes what fits. ``yarn_from_original``:
+    YaRN's factor stretches its original length, later the limit is taken as stretched. ``has_v2``: there is a V2 model runner;
+    ``runner``: models that it serves by default. ``async_scheduling``: it is the default; ``async_pp``: with pipeline stages,
+    too. ``hybrid_prefix_caching``: hybrids cache prefixes by default. ``mamba_cache``: what Mamba layers then keep: the state
+    of every block (``all``, others keep no prefix), the same where others keep what is aligned to blocks (``either``), or all
+    the latter (``align``). ``profile``: which measured overheads hold. ``swap_space_gib``: what V0 pins of the host's memory.
+    ``float32_in_half``: such checkpoints run in float16.
 
     Defaults of the batch: ``small_a100``: an A100 gets those of a small GPU. ``large_gpu``: from 160 GiB on the largest.
-    ``small_gb10``: so does a GB10. ``clips_batch``: they are clipped to what the sequences can fill.
-    Captured batch sizes: ``graph_step`` beyond 256; ``wide_graphs``: up to 1024 on data-center Blackwell;
-    ``decode_graphs``: also every width of a decode batch.
+    ``small_gb10``: a GB10 gets the small ones, too. ``clips_batch``: they are clipped to what the sequences can fill. Captured
+    batch sizes: ``graph_step`` beyond 256; ``wide_graphs``: up to 1024 on data-center Blackwell; ``decode_graphs``: also every
+    width of a decode batch.
     """
 
     since: str
@@ -39,6 +41,8 @@ class Rules(NamedTuple):
     reserves_null_block: bool = False
     names_longest: bool = True
     auto_fit: bool = False
+    yarn_from_original: bool = True
+    has_v2: bool = False
     runner: Literal["v1", "dense", "any"] = "v1"
     async_scheduling: bool = False
     async_pp: bool = False
@@ -49,25 +53,45 @@ class Rules(NamedTuple):
     large_gpu: bool = False
     small_gb10: bool = False
     clips_batch: bool = False
+    swap_space_gib: float = 0.0
+    float32_in_half: bool = False
     graph_step: int = 8
     wide_graphs: bool = False
     decode_graphs: bool = False
 
 
-_V0 = Rules("0.6.0", "vllm 0.6.6 config.py, worker/worker.py", v1=False, profile="0.6", names_longest=False)
-_0_8 = _V0._replace(
-    since="0.8.0", v1=True, names_longest=True, small_a100=False, profile="0.9", source="vllm 0.8.5 engine/arg_utils.py, is_v1_default"
+_V0 = Rules(
+    "0.6.0",
+    "vllm 0.6.6 config.py, worker/worker.py",
+    v1=False,
+    profile="0.6",
+    names_longest=False,
+    swap_space_gib=4.0,
+    float32_in_half=True,
 )
-_0_9 = _0_8._replace(since="0.9.0", small_a100=True, source="vllm 0.9.2 engine/arg_utils.py, _set_default_args_v1")
+_0_8 = _V0._replace(
+    since="0.8.0",
+    v1=True,
+    swap_space_gib=0.0,
+    names_longest=True,
+    small_a100=False,
+    profile="0.9",
+    source="vllm 0.8.5 engine/arg_utils.py, is_v1_default",
+)
+_0_9 = _0_8._replace(since="0.9.0", small_a100=True, float32_in_half=False, source="vllm 0.9.2 engine/arg_utils.py, _set_default_args_v1")
 _0_12 = _0_9._replace(
     since="0.12.0", graph_step=16, clips_batch=True, mamba_cache="all", source="vllm 0.12.0 config/vllm.py, _set_cudagraph_sizes"
 )
 _0_14 = _0_12._replace(
     since="0.14.0", async_scheduling=True, auto_fit=True, source="vllm 0.14.1 config/vllm.py, async_scheduling; v1/core/kv_cache_utils.py"
 )
-_0_15 = _0_14._replace(since="0.15.0", mamba_cache="either", source="vllm 0.16.0 model_executor/models/config.py, MambaModelConfig")
+_0_15 = _0_14._replace(
+    since="0.15.0", mamba_cache="either", async_pp=True, source="vllm 0.16.0 model_executor/models/config.py, MambaModelConfig"
+)
 _0_17 = _0_15._replace(since="0.17.0", profile="0.17", source="vllm 0.17.1 v1/worker/gpu_model_runner.py, _dummy_sampler_run")
-_0_18 = _0_17._replace(since="0.18.0", estimates_graphs="off", source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS")
+_0_18 = _0_17._replace(
+    since="0.18.0", estimates_graphs="off", has_v2=True, source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
+)
 _0_20 = _0_18._replace(
     since="0.20.0", gpu_memory_utilization=0.92, estimates_graphs="on", profile="0.20", source="vllm 0.20.0 config/cache.py, envs.py"
 )
@@ -95,14 +119,12 @@ _0_29 = _0_27._replace(
     profile="0.29",
     source="vllm 0.29.0 v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory; config/vllm.py, use_v2_model_runner",
 )
-_0_33 = _0_29._replace(
-    since="0.33.0",
-    async_pp=True,
-    small_gb10=True,
-    source="vllm 0.33.0 v1/core/kv_cache_utils.py, config/vllm.py, engine/arg_utils.py",
+_0_30 = _0_29._replace(
+    since="0.30.0", yarn_from_original=False, source="vllm 0.31.0 config/model.py, _get_and_verify_max_len; 0.30 was not read"
 )
+_0_33 = _0_30._replace(since="0.33.0", small_gb10=True, source="vllm 0.33.0 engine/arg_utils.py, get_batch_defaults; 0.32 was not read")
 
-RULES = (_V0, _0_8, _0_9, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_24, _0_26, _0_27, _0_29, _0_33)
+RULES = (_V0, _0_8, _0_9, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_24, _0_26, _0_27, _0_29, _0_30, _0_33)
 _RELEASES = (
     "0.6: 0 1 2 3 4 5 6 / 0.7: 0 1 2 3 / 0.8: 0 1 2 3 4 5 / 0.9: 0 1 2 / 0.10: 0 1 2 / 0.11: 0 1 2 / 0.12: 0 / 0.13: 0 / 0.14: 0 1 / "
     "0.15: 0 1 / 0.16: 0 / 0.17: 0 1 / 0.18: 0 1 / 0.19: 0 1 / 0.20: 0 1 2 / 0.21: 0 / 0.22: 0 1 / 0.23: 0 / 0.24: 0 / 0.25: 0 1 / "

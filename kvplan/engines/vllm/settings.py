@@ -34,7 +34,8 @@ class Settings(NamedTuple):
     ``estimates_graphs``: the profile run subtracts CUDA graphs before it sizes the pool. ``graph_sizes`` are the batch
     sizes captured, empty when none is. ``layer_partition`` are the layers of each pipeline stage where the user chose them.
     ``mm_limits`` are items per prompt and modality where the user limits them. ``v2_runner``: the model runner of 0.22.
-    ``usage`` is ``serve`` for the API server, ``offline`` for LLM(): defaults differ.
+    ``usage`` is ``serve`` for the API server, ``offline`` for LLM(): defaults differ. ``v1``: the engine of that name, else V0.
+    ``sliding_window`` False: windows are off, and no sequence may be longer than one.
     """
 
     version: str
@@ -43,6 +44,7 @@ class Settings(NamedTuple):
     max_num_seqs: int
     max_num_batched_tokens: int
     dtype: str
+    v1: bool = True
     usage: Literal["serve", "offline"] = "serve"
     auto_fit: bool = False
     allow_long_max_model_len: bool = False
@@ -67,6 +69,7 @@ class Settings(NamedTuple):
     async_scheduling: bool = True
     v2_runner: bool = True
     hybrid_manager: bool = True
+    sliding_window: bool = True
     attention_backend: str | None = None
     mamba_cache_mode: Literal["none", "align", "all"] = "none"
     mamba_block_size: int | None = None
