@@ -1,0 +1,43 @@
+"""The vLLM engine behind the seam."""
+
+from collections.abc import Mapping, Sequence
+
+from kvplan.core.device import Node
+from kvplan.core.engine import Parsed
+from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+from kvplan.engines.vllm import command
+from kvplan.engines.vllm.deployment import Deployment
+from kvplan.engines.vllm.resolve import resolve
+from kvplan.engines.vllm.rules import VERSIONS
+from kvplan.engines.vllm.settings import Settings
+
+
+class VllmEngine:
+    """Reads ``vllm serve`` and its kin, sizes the pool as vLLM does, and speaks its words."""
+
+    name = "vllm"
+    versions = VERSIONS
+
+    def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
+        """A whole command line. Raises RequestError for one that starts no server."""
+        return command.parse(argv, env, version)
+
+    def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
+        """Every default filled in. Raises RequestError for values that no vLLM takes."""
+        return resolve(parsed, load, model, node, version)
+
+    def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
+        """The pool and the ledger behind these settings."""
+        return Deployment(model, settings, node)
+
+    def command(self, settings: Settings) -> tuple[str, ...]:
+        """The command that gives these settings."""
+        return ("vllm", "serve", settings.model)
+
+    def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
+        """Every plain setting but the version, which the answer shows beside them."""
+        return {key: value for key, value in settings._asdict().items() if key != "version" and isinstance(value, int | float | str)}
+
+
+ENGINE = VllmEngine()

@@ -1,0 +1,35 @@
+"""What the user should know of these settings, and what is known to exist and not counted."""
+
+from kvplan.core.ledger import Finding, Interval, NotModeled
+from kvplan.core.model import ModelSpec
+from kvplan.engines.vllm.cache import Cache
+from kvplan.engines.vllm.rules import VERSIONS
+from kvplan.engines.vllm.settings import Settings
+
+
+def bounded(n_bytes: int, model: ModelSpec, settings: Settings) -> Interval:
+    """The weights of a rank with their bounds: exact where the parts are, else as far off as the model says."""
+    less, more = (0, 0) if model.exact else model.off_by
+    return Interval(n_bytes - n_bytes * less // 100, n_bytes, n_bytes + n_bytes * more // 100)
+
+
+def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool) -> tuple[Finding, ...]:
+    """Notes on the version, on windows and on groups that are padded."""
+    found = []
+    if newer:
+        message = f"vLLM {settings.version} is newer than the versions that are modelled: the rules of {VERSIONS[-1]} are used"
+        found.append(Finding("KV320", "warning", message, "bounds are wider"))
+    if settings.speculative is not None and settings.speculative.model is not None and model.draft is None:
+        message = f"the drafter '{settings.speculative.model}' was not read: its layers and weights are not counted"
+        found.append(Finding("KV321", "warning", message, "name a model that kvplan can load"))
+    return tuple(found)
+
+
+def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
+    """Adapters and offloading."""
+    found = []
+    if settings.lora is not None:
+        found.append(NotModeled("lora", f"buffers of {settings.lora.max_loras} adapters of rank {settings.lora.max_rank}"))
+    if settings.cpu_offload_bytes:
+        found.append(NotModeled("cpu_offload", "weights in host memory", 0, settings.cpu_offload_bytes))
+    return tuple(found)
