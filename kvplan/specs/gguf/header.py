@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.errors import RequestError
-from kvplan.specs.gguf.tensors import check_end, padded, read_tensors
+from kvplan.core.units import ceil_to
+from kvplan.specs.gguf.tensors import check_end, read_tensors
 from kvplan.specs.gguf.values import Skipped, Value, read_values
 from kvplan.specs.gguf.window import Window
 from kvplan.specs.sources import Source
@@ -59,7 +60,7 @@ def read_header(source: Source) -> Header:
     values = read_values(window, n_keys)
     alignment = _alignment(window, values)
     tensors = read_tensors(window, n_tensors, alignment)
-    data_offset = padded(window.offset, alignment)
+    data_offset = ceil_to(window.offset, alignment)
     check_end(window, tensors, data_offset, alignment)
     return Header(version, values, tensors, _n_vocab(source, values), data_offset, alignment)
 

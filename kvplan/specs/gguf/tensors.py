@@ -2,7 +2,7 @@
 
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.dtypes import DTYPES
-from kvplan.core.units import ceil_div
+from kvplan.core.units import ceil_to
 from kvplan.specs.gguf.types import REMOVED, TYPES
 from kvplan.specs.gguf.window import Window
 
@@ -28,7 +28,7 @@ def read_tensors(window: Window, n_tensors: int, alignment: int) -> tuple[Tensor
             raise window.error(entry, f"tensor '{tensor.name}': {_misplaced(offset, due, alignment)}")
         names.add(tensor.name)
         tensors.append(tensor)
-        due += padded(tensor.n_bytes, alignment)
+        due += ceil_to(tensor.n_bytes, alignment)
     return tuple(tensors)
 
 
@@ -36,7 +36,7 @@ def check_end(window: Window, tensors: tuple[Tensor, ...], data_offset: int, ali
     """Raises RequestError where the file ends before its tensors do."""
     if not tensors:
         return
-    stop = data_offset + sum(padded(tensor.n_bytes, alignment) for tensor in tensors[:-1]) + tensors[-1].n_bytes
+    stop = data_offset + sum(ceil_to(tensor.n_bytes, alignment) for tensor in tensors[:-1]) + tensors[-1].n_bytes
     missing = stop - window.source.size
     if missing > 0:
         raise window.error(
@@ -44,11 +44,6 @@ def check_end(window: Window, tensors: tuple[Tensor, ...], data_offset: int, ali
             f"the file ends here; its tensors need {stop:,} bytes, {missing:,} are missing",
             hint="the download was cut short: fetch the file again",
         )
-
-
-def padded(n_bytes: int, alignment: int) -> int:
-    """``n_bytes`` up to the next multiple of ``alignment``."""
-    return ceil_div(n_bytes, alignment) * alignment
 
 
 def _tensor(window: Window) -> tuple[Tensor, int]:
