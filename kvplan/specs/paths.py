@@ -5,6 +5,7 @@ from pathlib import Path
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.specs import from_spec
+from kvplan.specs.beside import GENERATION, spec_of
 from kvplan.specs.build import build
 from kvplan.specs.files import parse_json, parse_yaml, read_json, read_text, read_yaml
 
@@ -49,12 +50,14 @@ def _config_in(folder: Path, ref: str) -> Path:
 
 
 def _from_config_file(path: Path) -> ModelSpec:
-    """The config at ``path``; a generation_config.json beside it may turn the cache off too."""
-    data, beside = read_json(path), path.with_name("generation_config.json")
-    spec = build(data, where=str(path))
-    generation = read_json(beside) if beside.is_file() else {}
-    off = next((str(file) for file, config in ((path, data), (beside, generation)) if config.get("use_cache") is False), None)
-    return spec._replace(use_cache_off_in=off)
+    """The config at ``path``, with what lies beside it; a config of another name than config.json has no quantization beside it."""
+
+    def beside(name: str) -> tuple[dict[str, object], str] | None:
+        file = path.with_name(name)
+        mine = name == GENERATION or path.name == "config.json"
+        return (read_json(file), str(file)) if mine and file.is_file() else None
+
+    return spec_of(read_json(path), str(path), beside)
 
 
 def _from_text(text: str, where: str) -> ModelSpec:
