@@ -1,5 +1,7 @@
 """The tensor table of a GGUF header: what each tensor is, and that the file holds it where the format lays it."""
 
+import struct
+
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.units import ceil_to
@@ -9,6 +11,7 @@ from kvplan.specs.gguf.window import Window
 MAX_NAME_BYTES = 64  # the format's own limit
 MAX_DIMS = 4
 MAX_ELEMS = 2**63 - 1  # GGML counts in 64 bits, signed
+_SIZES_TYPE_OFFSET = [struct.Struct(f"<{n_dims}QIQ") for n_dims in range(MAX_DIMS + 1)]
 
 
 def read_tensors(window: Window, n_tensors: int, alignment: int) -> tuple[Tensor, ...]:
@@ -53,8 +56,8 @@ def _tensor(window: Window) -> tuple[Tensor, int]:
     n_dims = window.u32()
     if n_dims > MAX_DIMS:
         raise window.error(entry, f"tensor '{name}' has {n_dims:,} dimensions; expected at most {MAX_DIMS}")
-    shape = tuple(window.u64() for _ in range(n_dims))
-    type_id, offset = window.u32(), window.u64()
+    *sizes, type_id, offset = window.whole(_SIZES_TYPE_OFFSET[n_dims])
+    shape = tuple(sizes)
     if type_id not in TYPES:
         raise window.error(entry, f"tensor '{name}' has {_no_type(type_id)}", hint="newer than this version knows, or damaged")
     tensor = Tensor(name, TYPES[type_id], shape, 0)

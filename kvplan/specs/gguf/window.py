@@ -38,11 +38,17 @@ class Window:
 
     def u32(self) -> int:
         """The next 4 bytes, unsigned."""
-        return int(_U32.unpack(self.take(4))[0])
+        return self.whole(_U32)[0]
 
     def u64(self) -> int:
         """The next 8 bytes, unsigned."""
-        return int(_U64.unpack(self.take(8))[0])
+        return self.whole(_U64)[0]
+
+    def whole(self, layout: struct.Struct) -> tuple[int, ...]:
+        """The next whole numbers, as ``layout`` has them."""
+        self._hold(layout.size)
+        self._at += layout.size
+        return layout.unpack_from(self._data, self._at - layout.size)
 
     def text(self, what: str, *, most: int) -> str:
         """The next string, of at most ``most`` bytes of UTF-8, else RequestError."""
