@@ -14,8 +14,8 @@ __all__ = ["from_spec", "load_model"]
 def load_model(ref: str) -> ModelSpec:
     """The model that ``ref`` names.
 
-    ``ref`` is a built-in id or alias, an id or web address of the Hub, a config.json, a directory with one, a spec file
-    (YAML), or ``-`` for either on stdin. A name with a slash that is no path here is the Hub's, even if a built-in has it
+    ``ref`` is a built-in id or alias, an id or web address of the Hub, a config.json, a GGUF file, a directory with one, a
+    spec file (YAML), or ``-`` for either on stdin. A name with a slash that is no path here is the Hub's, even if a built-in has it
     as alias: the user means that very checkpoint. Raises RequestError: unknown name (with near matches), unreadable or
     invalid file, unknown architecture; UnavailableError where the Hub can't be reached or does not let in.
     """
@@ -65,7 +65,9 @@ def from_spec(data: Mapping[str, object], *, where: str, source: str) -> ModelSp
 def _is_path(ref: str) -> bool:
     if "://" in ref:
         return False
-    return ref.startswith((".", "/", "~")) or ref == "-" or ref.endswith((".json", ".yaml", ".yml")) or os.path.lexists(ref)
+    if ref.startswith((".", "/", "~")) or ref == "-" or ref.endswith((".json", ".yaml", ".yml")) or os.path.lexists(ref):
+        return True
+    return ref.lower().endswith(".gguf") and ":" not in ref  # org/name:file.gguf is the Hub's
 
 
 def _text(value: object) -> str | None:

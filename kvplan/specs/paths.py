@@ -1,5 +1,6 @@
-"""Models that are files: a config.json, a model directory, a spec file, stdin."""
+"""Models that are files: a config.json, a model directory, a GGUF file, a spec file, stdin."""
 
+import io
 from pathlib import Path
 
 from kvplan.core.errors import RequestError
@@ -16,9 +17,17 @@ def load(ref: str) -> ModelSpec:
         return _from_text(read_text(Path("-")), "<stdin>")
     path = _path(ref)
     if path.is_dir():
+        if _holds_gguf_alone(path):
+            from kvplan.specs.gguf.local import load_folder
+
+            return load_folder(path)._replace(id=ref.rstrip("/") or ref)
         return _from_config_file(_config_in(path, ref))._replace(id=ref.rstrip("/") or ref, source="dir")
     if path.suffix in (".yaml", ".yml"):
         return _outside_spec(read_yaml(path), ref)
+    if _is_gguf(path):
+        from kvplan.specs.gguf.local import load_file
+
+        return load_file(path)._replace(id=ref)
     return _from_config_file(path)._replace(id=ref)
 
 
@@ -32,6 +41,25 @@ def _path(ref: str) -> Path:
     except OSError as problem:  # a name too long
         raise RequestError("unreadable_file", f"{ref}: {problem.strerror}", hint="check the path") from None
     return path
+
+
+def _is_gguf(path: Path) -> bool:
+    """By its name, or by its first bytes: Ollama's files are named by their hashes."""
+    if path.suffix.lower() == ".gguf":
+        return True
+    try:
+        with path.open("rb") if path.is_file() else io.BytesIO() as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False  # told where it is read in full
+
+
+def _holds_gguf_alone(folder: Path) -> bool:
+    try:
+        held = {path.name.lower() for path in folder.iterdir()}
+    except OSError:
+        return False  # the same
+    return "config.json" not in held and any(name.endswith(".gguf") for name in held)
 
 
 def _config_in(folder: Path, ref: str) -> Path:

@@ -93,3 +93,22 @@ def source(values: Mapping[str, object], tensors: Sequence[Entry] = (), *, align
     """A sound file whose data are zeros that take no memory."""
     head, n_data = header(values, tensors, alignment=alignment, version=version)
     return Bytes(head, len(head) + n_data)
+
+
+def llama(**changes: object) -> dict[str, object]:
+    """The keys of a small model, with ``changes`` (their dots written as ``__``)."""
+    keys: dict[str, object] = {"context_length": 128, "embedding_length": 256, "block_count": 2, "feed_forward_length": 512}
+    keys |= {"attention.head_count": 4, "attention.head_count_kv": 2, "rope.dimension_count": 64, "vocab_size": 10}
+    values = {"general.architecture": "llama"} | {f"llama.{key}": value for key, value in keys.items()}
+    return values | {key.replace("__", "."): value for key, value in changes.items()}
+
+
+def llama_tensors() -> list[Entry]:
+    """Its tensors, those of blocks in Q4_K."""
+    rows = {"attn_q": (256, 256), "attn_k": (256, 128), "attn_v": (256, 128), "attn_output": (256, 256)}
+    rows |= {"ffn_gate": (256, 512), "ffn_up": (256, 512), "ffn_down": (512, 256)}
+    tensors = [Entry("token_embd.weight", (256, 10), 12, 1440), Entry("output_norm.weight", (256,), 0, 1024)]
+    for block in range(2):
+        tensors += [Entry(f"blk.{block}.{name}.weight", (256,), 0, 1024) for name in ("attn_norm", "ffn_norm")]
+        tensors += [Entry(f"blk.{block}.{name}.weight", sizes, 12, sizes[0] * sizes[1] // 256 * 144) for name, sizes in rows.items()]
+    return tensors

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from kvplan.core.errors import KvplanError
 from kvplan.specs.gguf.header import MAX_TENSORS, Header, read_header
+from kvplan.specs.gguf.load import load
 from kvplan.specs.gguf.values import MAX_ITEMS
 from kvplan.specs.gguf.window import MAX_STRINGS, MOST_BYTES
-from tests.gguf.writing import Bytes, Entry, Typed, header, keyed
+from tests.gguf.writing import Bytes, Entry, Typed, header, keyed, llama, llama_tensors
 
 MAX_S, MAX_BYTES = 2.0, 64 * 2**20
 HOSTILE = [0, 1, 7, 8, 9, 12, 13, 255, 4096, 4097, 2**20, 2**31, 2**32 - 1, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1]
@@ -36,12 +37,15 @@ def whole() -> bytes:
         "general.alignment": 32,
     }
     tensors = [Entry(f"blk.{i}.ffn_up.weight", (256, 8, 2), 12, 16 * 144) for i in range(4)]
-    head, n_data = header(values, [*tensors, Entry("output_norm.weight", (256,), 0, 1024)])
+    return filled(*header(values, [*tensors, Entry("output_norm.weight", (256,), 0, 1024)]))
+
+
+def filled(head: bytes, n_data: int) -> bytes:
     return head + bytes(n_data)
 
 
 WHOLE = whole()
-HEADER_BYTES = len(WHOLE) - 4 * 16 * 144 - 1024
+SMALL_MODEL = filled(*header(llama(), llama_tensors()))
 
 
 def timed(read: Callable[[], object]) -> object:
@@ -68,10 +72,11 @@ def guarded(read: Callable[[], object], *, most_bytes: int = MAX_BYTES) -> objec
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> bytes:
-    data = bytearray(WHOLE)
+def mutated(draw: st.DrawFn, whole: bytes) -> bytes:
+    data = bytearray(whole)
+    n_header = read_header(Bytes(whole)).data_offset
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, min(len(data), HEADER_BYTES)))
+        at = draw(st.integers(0, min(len(data), n_header)))
         match draw(st.sampled_from(["byte", "u32", "u64", "cut", "drop", "insert", "repeat"])):
             case "byte":
                 data[at : at + 1] = bytes([draw(st.integers(0, 255))])
@@ -90,10 +95,16 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-@given(mutated(), st.sampled_from([None, *SIZES]))
+@given(mutated(WHOLE), st.sampled_from([None, *SIZES]))
 @settings(max_examples=400)
 def test_mutated_headers(data: bytes, size: int | None) -> None:
     guarded(lambda: read_header(Bytes(data, size)))
+
+
+@given(mutated(SMALL_MODEL), st.sampled_from([None, *SIZES]))
+@settings(max_examples=300)
+def test_mutated_models(data: bytes, size: int | None) -> None:
+    guarded(lambda: load("model.gguf", lambda name: Bytes(data, size, name)))
 
 
 @given(st.binary(max_size=400), st.sampled_from([None, *SIZES]))

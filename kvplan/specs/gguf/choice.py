@@ -11,8 +11,9 @@ _NO_MODEL = re.compile(r"mmproj|imatrix", re.IGNORECASE)  # as llama.cpp's tools
 _MOST_LISTED = 50
 
 
-def choose(files: Mapping[str, int], where: str) -> str:
-    """The one model among ``files`` (names and bytes): its file, or the first of its parts. ``where`` names the folder in errors.
+def choose(files: Mapping[str, int], where: str, *, prefix: str = "") -> str:
+    """The one model among ``files`` (names and bytes): its file, or the first of its parts. ``where`` names the folder in errors,
+    ``prefix`` stands before a file's name where people must write it.
 
     Raises RequestError where there is none but projectors and the like, and where there are several: ``details`` lists
     them with their sizes.
@@ -26,7 +27,7 @@ def choose(files: Mapping[str, int], where: str) -> str:
         lines = [f"{format_size(n_bytes):>11}  {name}{_said(n)}" for name, (n_bytes, n) in sorted(models.items())]
         more = [f"… and {len(lines) - _MOST_LISTED} more"] if len(lines) > _MOST_LISTED else []
         text = f"{where}: {len(models)} GGUF models; expected the name of one"
-        hint = f"name the file, as in {next(iter(sorted(models)))}"
+        hint = f"name the file, as in {prefix}{next(iter(sorted(models)))}"
         raise RequestError("several_models", text, hint=hint, details=(*lines[:_MOST_LISTED], *more))
     return next(iter(models))
 

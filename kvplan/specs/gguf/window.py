@@ -8,7 +8,7 @@ from kvplan.specs.sources import Source
 FIRST_BYTES = 32 * 2**10
 MOST_BYTES = 4 * 2**20  # of one step: what the window holds at most, whatever the vocabulary
 MAX_FETCHED = 128 * 2**20  # real headers have 16 MiB at most
-MAX_STRINGS = 4 * 2**20  # tokens and merges of the largest real vocabularies are 800,000
+MAX_STRINGS = 2 * 2**20  # tokens and merges of the largest real vocabularies are 800,000
 
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
