@@ -10,6 +10,7 @@ import pytest
 
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.units import ceil_to
+from kvplan.specs import load_model
 from kvplan.specs.gguf.header import read_header
 from kvplan.specs.sources import LocalFile
 from tests.conftest import SHARED
@@ -36,13 +37,15 @@ def test_parameters_and_bytes(model: str, make: ModuleType, tmp_path: Path) -> N
     tensors = facts["tensors"]
     assert isinstance(tensors, list)
     make.mk_full(str(path), facts["kv"], tensors)
-    with LocalFile(path) as source:
-        found = read_header(source)
+    spec = load_model(str(path))
     path.unlink()  # a sparse file all the same
+    found = spec.checkpoint
+    assert found is not None
     assert [(tensor.name, list(tensor.shape), tensor.dtype) for tensor in found.tensors] == [
         (name, shape, LONG.get(dtype, dtype.lower())) for name, shape, dtype in tensors
     ]
-    assert sum(tensor.n_elems for tensor in found.tensors) == facts["n_params"]
+    assert spec.n_params == sum(tensor.n_elems for tensor in found.tensors) == facts["n_params"]
+    assert spec.weight_bytes == found.n_bytes
     assert sum(ceil_to(tensor.n_bytes, 32) for tensor in found.tensors) == facts["tensor_bytes_q4_K"]  # as they lie in the file
 
 
