@@ -38,7 +38,7 @@ class Refusal(Exception):
     def reason(self) -> str:
         """The server's own words, where they are words."""
         text = self.headers.get("x-error-message", "") or ("" if self.text.lstrip().startswith("<") else self.text)
-        found = re.search(r'"error":\s*"([^"]{1,200})"', text)
+        found = re.search(r'"error":\s*"([^"]{0,200})', text)
         return (found[1] if found else text).strip()[:200]
 
     def wait(self, tries: int) -> float | None:

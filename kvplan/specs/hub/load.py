@@ -1,18 +1,16 @@
 """From an id or address of the Hub to a ModelSpec."""
 
-from collections.abc import Mapping
-
 from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs import builtin
-from kvplan.specs.beside import spec_of
 from kvplan.specs.hub import cache
 from kvplan.specs.hub.address import Address
+from kvplan.specs.hub.contents import CONFIG, spec_in
 from kvplan.specs.hub.repos import CachedRepo, HubRepo, Repo
 from kvplan.specs.hub.transport import Transport
 
 UNREACHABLE = ("no_connection", "stalled", "cut_off", "hub_error", "rate_limited", "bad_answer")
-CONFIG = "config.json"
+_NO_ACCESS = ("gated_no_token", "gated_no_access", "bad_token", "repo_disabled", "repo_not_found", "hub_refused", "offline")
 
 
 def load(address: Address) -> ModelSpec:
@@ -24,11 +22,9 @@ def load(address: Address) -> ModelSpec:
     try:
         return _load(address)
     except KvplanError as problem:
-        known = builtin.find(address.repo_id) if not address.filename else None
-        if known is None or problem.kind in ("bad_config", "bad_json"):
+        if problem.kind not in (*UNREACHABLE, *_NO_ACCESS):
             raise
-        hint = f"the built-in '{known}' has the same facts and needs no access; or {problem.hint}"
-        raise type(problem)(problem.kind, problem.message, hint=hint, details=problem.details) from None
+        raise _pointing_at(problem, address) from None
 
 
 def _load(address: Address) -> ModelSpec:
@@ -61,14 +57,18 @@ def _from_cache(address: Address, problem: UnavailableError) -> ModelSpec:
 
 
 def _spec(repo: Repo, address: Address) -> ModelSpec:
-    spec = _from_config(repo)
+    spec = spec_in(repo, address)
     return spec._replace(id=str(address._replace(repo_id=repo.repo_id)), source="hub", revision=repo.commit)
 
 
-def _from_config(repo: Repo) -> ModelSpec:
-    def beside(name: str) -> tuple[Mapping[str, object], str] | None:
-        return (repo.json(name), f"{repo.repo_id}/{name}") if name in repo.files else None
-
-    if CONFIG not in repo.files:
-        raise RequestError("no_config", f"{repo.repo_id}: no config.json")
-    return spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", beside)
+def _pointing_at(problem: KvplanError, address: Address) -> KvplanError:
+    """``problem``, with a way out through the built-in models: one with the same facts, or with a name like this."""
+    known = None if address.filename else builtin.find(address.repo_id)
+    if known is not None:
+        hint = f"the built-in '{known}' has the same facts and needs no access; or {problem.hint}"
+        return type(problem)(problem.kind, problem.message, hint=hint, details=problem.details)
+    if problem.kind != "repo_not_found":
+        return problem
+    close = builtin.near(address.repo_id)
+    guess = f"built in: {', '.join(close)}; " if close else ""
+    return RequestError(problem.kind, problem.message, hint=guess + problem.hint, details=("not a file or directory here either",))

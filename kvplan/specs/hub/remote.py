@@ -1,5 +1,6 @@
 """A file of the Hub, read by ranges."""
 
+from kvplan.core.errors import UnavailableError
 from kvplan.specs.hub import failures
 from kvplan.specs.hub.transport import Answer, Transport, Wanted
 
@@ -13,7 +14,8 @@ class RemoteFile:
     def __init__(self, transport: Transport, url: str, *, name: str, repo_id: str, size: int = 0) -> None:
         """Nothing is read yet."""
         self.name = name
-        self._transport, self._url, self._asked = transport, url, transport.asked(name, repo_id)
+        self._transport, self._asked = transport, transport.asked(name, repo_id)
+        self._url = self._last_url = url
         self._size, self._head = size, b""
 
     @property
@@ -43,11 +45,20 @@ class RemoteFile:
             self._head += self._fetch(len(self._head), stop)
 
     def _fetch(self, start: int, stop: int) -> bytes:
-        answer: Answer = self._transport.get(Wanted(self._url, self._asked, start, stop))
+        answer = self._answer(start, stop)
         if answer.total is None and not self._size:
             raise failures.bad_answer(self._asked, "a file of unknown size")
         if self._size and answer.total not in (None, self._size):
             raise failures.bad_answer(self._asked, f"a file of {answer.total} bytes instead of {self._size}")
         self._size = self._size or answer.total or 0
-        self._url = answer.url
+        self._last_url = answer.url
         return answer.body
+
+    def _answer(self, start: int, stop: int) -> Answer:
+        """From where the redirects led before, or anew where that holds no longer: signed addresses expire."""
+        try:
+            return self._transport.get(Wanted(self._last_url, self._asked, start, stop))
+        except UnavailableError as problem:
+            if problem.kind != "hub_refused" or self._last_url == self._url:
+                raise
+            return self._transport.get(Wanted(self._url, self._asked, start, stop))

@@ -77,7 +77,7 @@ class HubRepo:
     def open(self, name: str) -> Source:
         """See ``Repo.open``."""
         held = cache.path_of(self.repo_id, self.commit, name) if self.commit else None
-        if held and held.stat().st_size == self.files[name]:
+        if held and held.stat().st_size == self.files.get(name):
             return LocalFile(held)
         return RemoteFile(
             self.transport, self._url(name), name=f"{self.repo_id}/{name}", repo_id=self.repo_id, size=self.files.get(name, 0)

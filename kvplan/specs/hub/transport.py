@@ -7,11 +7,11 @@ every request ends. Redirects to other origins lose the token (httpx does so).
 import threading
 from collections.abc import Iterator
 from time import monotonic, sleep
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvplan.core.errors import KvplanError
 from kvplan.specs.hub import failures, progress
+from kvplan.specs.hub.client import http_library, token
 from kvplan.specs.hub.failures import Asked, Refusal
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ class Transport:
 
     def __init__(self) -> None:
         """Import the client, which reads the environment when it is imported first."""
-        from huggingface_hub import constants, errors
+        from huggingface_hub import constants
 
         self.endpoint: str = constants.ENDPOINT
         self.offline: bool = constants.HF_HUB_OFFLINE
         self.ask_timeout_s: float = constants.HF_HUB_ETAG_TIMEOUT
         self.read_timeout_s: float = constants.HF_HUB_DOWNLOAD_TIMEOUT
-        self._http = _library_of(errors.HfHubHTTPError)
-        self._token, self.token_from = ("", "") if self.offline else _token()
+        self._http = http_library()
+        self._token, self.token_from = ("", "") if self.offline else token()
         self._lock = threading.Lock()
         self._said: set[str] = set()
 
@@ -139,7 +139,8 @@ class Transport:
             return Answer(body, len(body), str(response.url))
         skipped, total = _placed(wanted, response.status_code, headers)
         length = wanted.stop - wanted.start
-        body = _joined(chunks, skipped + length)[skipped:]
+        past_end = 1 if response.status_code == 206 else 0  # an answer read to its end leaves the connection open
+        body = _joined(chunks, skipped + length + past_end)[skipped : skipped + length]
         if len(body) < length and (total is None or wanted.start + len(body) < total):
             raise Broken(failures.cut_off(wanted.asked, f"{len(body)} of {length} bytes came"))
         return Answer(body, total, str(response.url))
@@ -177,24 +178,3 @@ def _joined(chunks: Iterator[bytes], most: int) -> bytes:
         if len(body) >= most:
             break
     return bytes(body[:most])
-
-
-def _token() -> tuple[str, str]:
-    """The user's token and where it comes from; nothing where there is none or it shall not be sent."""
-    import os
-
-    from huggingface_hub import constants, get_token
-
-    token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
-    if not token:
-        return "", ""
-    named = next((name for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN") if os.environ.get(name, "").strip() == token), None)
-    return token, f"in {named}" if named else f"in {constants.HF_TOKEN_PATH}"
-
-
-def _library_of(error: type[Exception]) -> ModuleType:
-    """The HTTP library that the client speaks with (httpx, later httpx2): where the base of its errors comes from."""
-    import sys
-
-    base = next(cls for cls in error.__mro__ if cls.__name__ == "HTTPError")
-    return sys.modules[base.__module__.partition(".")[0]]
