@@ -21,6 +21,7 @@ class DType(NamedTuple):
 DTYPES = {
     name: DType(name, elems, n_bytes)
     for name, elems, n_bytes in (
+        ("complex64", 1, 8),
         ("float64", 1, 8),
         ("float32", 1, 4),
         ("float16", 1, 2),
@@ -28,11 +29,18 @@ DTYPES = {
         ("float8_e4m3fn", 1, 1),
         ("float8_e5m2", 1, 1),
         ("float8_e8m0fnu", 1, 1),
+        ("float8_e4m3fnuz", 1, 1),
+        ("float8_e5m2fnuz", 1, 1),
+        ("float6_e2m3", 4, 3),
+        ("float6_e3m2", 4, 3),
         ("float4_e2m1", 2, 1),
         ("int64", 1, 8),
         ("int32", 1, 4),
         ("int16", 1, 2),
         ("int8", 1, 1),
+        ("uint64", 1, 8),
+        ("uint32", 1, 4),
+        ("uint16", 1, 2),
         ("uint8", 1, 1),
         ("int4", 2, 1),
         ("int3", 8, 3),

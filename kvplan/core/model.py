@@ -7,6 +7,7 @@ from kvplan.core.checkpoint import Checkpoint
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
+from kvplan.core.rope import RopeScaling
 
 Role = Literal[
     "embedding",
@@ -118,14 +119,13 @@ class Caveat(NamedTuple):
     hint: str = ""
 
 
-class RopeScaling(NamedTuple):
-    """How rotary positions are stretched: the ``kind`` as configs name it (``yarn``, ``llama3``, ``longrope``; ``default``: not
-    at all), by which factor, from how many positions. ``applied``: the model's position limit already is what they reach."""
+class Share(NamedTuple):
+    """What all groups of one role come to; ``n_active`` are the parameters that one token touches."""
 
-    kind: str
-    factor: float
-    original_ctx_tokens: int | None
-    applied: bool = False
+    role: Role
+    n_params: int
+    n_active: int
+    n_bytes: int
 
 
 class ModelSpec(NamedTuple):
@@ -187,12 +187,27 @@ class ModelSpec(NamedTuple):
         """Bytes of the weights as stored, by arithmetic over the groups; what ``checkpoint`` says may differ."""
         return sum(group.n_bytes(self.stored_dtype) for group in self.groups())
 
+    @property
+    def mtp_bytes(self) -> int:
+        """Bytes of the next-token-prediction layers as stored, by arithmetic."""
+        return sum(run.n_layers * group.n_bytes(self.stored_dtype) for run in self.mtp for group in run.layer.weights)
+
     def groups(self) -> Iterator[WeightGroup]:
         """Every weight group, those of a run of layers once with all their copies."""
         yield from self.weights
         for run in self.runs:
             for group in run.layer.weights:
                 yield group._replace(n_copies=group.n_copies * run.n_layers)
+
+    def shares(self) -> tuple[Share, ...]:
+        """The weight groups by role, in the order of appearance; sums are n_params, n_active_params and weight_bytes."""
+        sums: dict[Role, list[int]] = {}
+        for group in self.groups():
+            held = sums.setdefault(group.role, [0, 0])
+            held[0] += group.n_params
+            held[1] += group.n_bytes(self.stored_dtype)
+        idle = self.n_params - self.n_active_params
+        return tuple(Share(role, n, n - idle if role == "expert" else n, size) for role, (n, size) in sums.items())
 
     def layers(self) -> Iterator[Layer]:
         """Each decoder layer in order."""

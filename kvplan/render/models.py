@@ -8,6 +8,7 @@ from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.core.units import format_size
+from kvplan.render import shares
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 from kvplan.specs import builtin, load_model
@@ -95,6 +96,7 @@ def _details(spec: ModelSpec) -> dict[str, object]:
             "tied_to": group.tied_to,
             "n_params": group.n_params,
             "bytes": group.n_bytes(spec.stored_dtype),
+            "run_dtype": group.run_dtype,
         }
         for group in spec.groups()
     ]
@@ -102,19 +104,22 @@ def _details(spec: ModelSpec) -> dict[str, object]:
         {"n_layers": run.n_layers, "mixers": [m._asdict() for m in run.layer.mixers], "ffns": [f._asdict() for f in run.layer.ffns]}
         for run in spec.runs
     ]
-    return {**_row(spec), "groups": groups, "layers": layers}
+    return {**_row(spec), "shares": [share._asdict() for share in spec.shares()], "groups": groups, "layers": layers, **_files(spec)}
+
+
+def _files(spec: ModelSpec) -> dict[str, object]:
+    """What the checkpoint holds, null where its headers were not read."""
+    found = spec.checkpoint
+    if found is None:
+        return {"mtp_bytes": spec.mtp_bytes, "checkpoint": None}
+    holdings = [held._asdict() for held in found.holdings]
+    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**found._asdict(), "holdings": holdings, "tensors": len(found.tensors)}}
 
 
 def _detail_text(spec: ModelSpec) -> str:
-    by_role: dict[str, tuple[int, int]] = {}
-    for group in spec.groups():
-        n_params, n_bytes = by_role.get(group.role, (0, 0))
-        by_role[group.role] = (n_params + group.n_params, n_bytes + group.n_bytes(spec.stored_dtype))
-    rows = [(role, f"{n:,}", format_size(size)) for role, (n, size) in by_role.items() if n or size]
-    rows.append(("total", f"{spec.n_params:,}", format_size(spec.weight_bytes)))
     also = f"also: {', '.join(builtin.aliases(spec.id))}\n" if spec.source == "builtin" else ""
     head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {_stored(spec)} · context {_limit(spec)}"
-    lines = [head, also, *aligned(rows), ""]
+    lines = [head, also, *shares.by_role(spec), "", *shares.besides(spec)]
     layers = Counter(_layer_text(layer) for layer in spec.layers())
     lines += [f"{n_layers} × {text}" for text, n_layers in layers.items()]
     return "\n".join(lines) + "\n"

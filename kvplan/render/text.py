@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from kvplan.core.ledger import Entry, Interval
 from kvplan.core.units import GIB, KIB, MIB, format_size
 from kvplan.estimator.answer import Estimate
+from kvplan.render import shares
 from kvplan.render.formula import substituted
 
 Paint = Callable[[str, str], str]
@@ -157,6 +158,5 @@ def cache_plan(answer: Estimate) -> str:
 def _model_facts(answer: Estimate) -> str:
     model = answer.model
     limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
-    active = f", {answer.size.n_active_params:,} active" if answer.size.n_active_params != answer.size.n_params else ""
-    size = f"{model.n_layers} layers, {answer.size.n_params:,} parameters{active}, {limit}"
-    return f"model\n  {model.architecture}: {size}, stored as {model.stored_dtype}"
+    head = f"  {model.architecture}: {model.n_layers} layers, {limit}, stored as {model.stored_dtype}"
+    return "\n".join(["model", head, *(f"  {line}".rstrip() for line in (*shares.by_role(model), "", *shares.besides(model)))]).rstrip()

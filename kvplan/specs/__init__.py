@@ -1,4 +1,4 @@
-"""From what people name to a ModelSpec: built-in ids, config.json files, model directories, spec files, stdin."""
+"""From what people name to a ModelSpec: built-in ids, ids of the Hub, config.json files, model directories, spec files, stdin."""
 
 import os
 from collections.abc import Mapping
@@ -14,12 +14,16 @@ __all__ = ["from_spec", "load_model"]
 def load_model(ref: str) -> ModelSpec:
     """The model that ``ref`` names.
 
-    ``ref`` is a built-in id or alias, a config.json, a directory with one, a spec file (YAML), or ``-`` for either on
-    stdin. Raises RequestError: unknown name (with near matches), unreadable or invalid file, unknown architecture.
+    ``ref`` is a built-in id or alias, an id or web address of the Hub, a config.json, a GGUF file, a directory with one, a
+    spec file (YAML), or ``-`` for either on stdin. A name with a slash that is no path here is the Hub's, even if a built-in has it
+    as alias: the user means that very checkpoint. Raises RequestError: unknown name (with near matches), unreadable or
+    invalid file, unknown architecture; UnavailableError where the Hub can't be reached or does not let in.
     """
     if not ref.strip():
         raise RequestError("unknown_model", "no model was named", hint="`kvplan models` shows all; a config.json will do")
     if not _is_path(ref):
+        if "/" in ref:
+            return _from_hub(ref)
         model_id = builtin.find(ref)
         if model_id is None:
             raise builtin.unknown(ref)
@@ -27,6 +31,17 @@ def load_model(ref: str) -> ModelSpec:
     from kvplan.specs import paths
 
     return paths.load(ref)
+
+
+def _from_hub(ref: str) -> ModelSpec:
+    from kvplan.specs.hub import address
+
+    found = address.parse(ref)
+    if found is None:
+        raise builtin.unknown(ref)
+    from kvplan.specs.hub.load import load
+
+    return load(found)
 
 
 def from_spec(data: Mapping[str, object], *, where: str, source: str) -> ModelSpec:
@@ -48,7 +63,11 @@ def from_spec(data: Mapping[str, object], *, where: str, source: str) -> ModelSp
 
 
 def _is_path(ref: str) -> bool:
-    return ref.startswith((".", "/", "~")) or ref == "-" or ref.endswith((".json", ".yaml", ".yml")) or os.path.lexists(ref)
+    if "://" in ref:
+        return False
+    if ref.startswith((".", "/", "~")) or ref == "-" or ref.endswith((".json", ".yaml", ".yml")) or os.path.lexists(ref):
+        return True
+    return ref.lower().endswith(".gguf") and ":" not in ref  # org/name:file.gguf is the Hub's
 
 
 def _text(value: object) -> str | None:

@@ -64,19 +64,24 @@ def aliases(model_id: str) -> list[str]:
 
 def unknown(name: str) -> RequestError:
     """The error for a name that is nothing we know, with near matches among ids and aliases."""
-    owners = {alias: model_id for model_id in ids() for alias in aliases(model_id)}
-    owners |= {model_id: model_id for model_id in ids()}
-    close = list(dict.fromkeys(owners[match] for match in near_matches(name, owners)))
+    close = near(name)
     guess = f"did you mean {' or '.join(repr(m) for m in close)}?  " if close else ""
     looked = f"looked in: model_specs ({len(ids())} models); not a file or directory"
     return RequestError("unknown_model", f"unknown model '{name}'", details=(looked,), hint=f"{guess}{_way_out(name)}")
 
 
+def near(name: str) -> list[str]:
+    """Ids of built-in models that are called something like ``name``, best first."""
+    owners = {alias: model_id for model_id in ids() for alias in aliases(model_id)}
+    owners |= {model_id: model_id for model_id in ids()}
+    return list(dict.fromkeys(owners[match] for match in near_matches(name, owners)))
+
+
 def _way_out(name: str) -> str:
     if name.lower().endswith(".gguf"):
-        return "GGUF files are not read yet: point at the config.json of the model"
+        return "check the path; on the Hub, org/name:file.gguf"
     if "/" in name:
-        return "ids of the Hub beyond the built-in ones are not read yet: download the config.json and point at it"
+        return "check the path; an id of the Hub is org/name, org/name@revision or org/name:file.gguf"
     return "`kvplan models` shows all"
 
 

@@ -22,15 +22,20 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as problem:  # ValueError: a path with a NUL or half a character
         reason = getattr(problem, "strerror", None) or problem
         raise RequestError("unreadable_file", f"{path}: {reason}", hint="check the path and its permissions") from None
+    return text_of(raw, _shown(path))
+
+
+def text_of(raw: bytes, where: str) -> str:
+    """The text that ``raw`` is. Raises RequestError when it is too large, empty or not UTF-8; ``where`` names it."""
     if len(raw) > MAX_BYTES:
-        raise RequestError("bad_file", f"{path}: larger than {MAX_BYTES // 2**20} MiB: not a config", hint="point at a config.json")
+        raise RequestError("bad_file", f"{where}: larger than {MAX_BYTES // 2**20} MiB: not a config", hint="point at a config.json")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         found = f"byte {raw[problem.start]:#04x} at offset {problem.start}"
-        raise RequestError("bad_file", f"{path}: expected UTF-8 text, found {found}", hint="save the file as UTF-8") from None
+        raise RequestError("bad_file", f"{where}: expected UTF-8 text, found {found}", hint="save the file as UTF-8") from None
     if not text.strip():
-        raise RequestError("bad_file", f"{_shown(path)}: the file is empty", hint="a config.json holds one JSON object")
+        raise RequestError("bad_file", f"{where}: the file is empty", hint="a config.json holds one JSON object")
     return text
 
 

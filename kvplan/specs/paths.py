@@ -1,10 +1,12 @@
-"""Models that are files: a config.json, a model directory, a spec file, stdin."""
+"""Models that are files: a config.json, a model directory, a GGUF file, a spec file, stdin."""
 
+import io
 from pathlib import Path
 
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.specs import from_spec
+from kvplan.specs.beside import GENERATION, spec_of
 from kvplan.specs.build import build
 from kvplan.specs.files import parse_json, parse_yaml, read_json, read_text, read_yaml
 
@@ -15,9 +17,17 @@ def load(ref: str) -> ModelSpec:
         return _from_text(read_text(Path("-")), "<stdin>")
     path = _path(ref)
     if path.is_dir():
+        if _holds_gguf_alone(path):
+            from kvplan.specs.gguf.local import load_folder
+
+            return load_folder(path)._replace(id=ref.rstrip("/") or ref)
         return _from_config_file(_config_in(path, ref))._replace(id=ref.rstrip("/") or ref, source="dir")
     if path.suffix in (".yaml", ".yml"):
         return _outside_spec(read_yaml(path), ref)
+    if _is_gguf(path):
+        from kvplan.specs.gguf.local import load_file
+
+        return load_file(path)._replace(id=ref)
     return _from_config_file(path)._replace(id=ref)
 
 
@@ -31,6 +41,25 @@ def _path(ref: str) -> Path:
     except OSError as problem:  # a name too long
         raise RequestError("unreadable_file", f"{ref}: {problem.strerror}", hint="check the path") from None
     return path
+
+
+def _is_gguf(path: Path) -> bool:
+    """By its name, or by its first bytes: Ollama's files are named by their hashes."""
+    if path.suffix.lower() == ".gguf":
+        return True
+    try:
+        with path.open("rb") if path.is_file() else io.BytesIO() as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False  # told where it is read in full
+
+
+def _holds_gguf_alone(folder: Path) -> bool:
+    try:
+        held = {path.name.lower() for path in folder.iterdir()}
+    except OSError:
+        return False  # the same
+    return "config.json" not in held and any(name.endswith(".gguf") for name in held)
 
 
 def _config_in(folder: Path, ref: str) -> Path:
@@ -49,12 +78,14 @@ def _config_in(folder: Path, ref: str) -> Path:
 
 
 def _from_config_file(path: Path) -> ModelSpec:
-    """The config at ``path``; a generation_config.json beside it may turn the cache off too."""
-    data, beside = read_json(path), path.with_name("generation_config.json")
-    spec = build(data, where=str(path))
-    generation = read_json(beside) if beside.is_file() else {}
-    off = next((str(file) for file, config in ((path, data), (beside, generation)) if config.get("use_cache") is False), None)
-    return spec._replace(use_cache_off_in=off)
+    """The config at ``path``, with what lies beside it; a config of another name than config.json has no quantization beside it."""
+
+    def beside(name: str) -> tuple[dict[str, object], str] | None:
+        file = path.with_name(name)
+        mine = name == GENERATION or path.name == "config.json"
+        return (read_json(file), str(file)) if mine and file.is_file() else None
+
+    return spec_of(read_json(path), str(path), beside)
 
 
 def _from_text(text: str, where: str) -> ModelSpec:

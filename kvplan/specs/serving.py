@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from kvplan.core.model import ModelSpec, RopeScaling
+from kvplan.core.model import ModelSpec
+from kvplan.core.rope import RopeScaling
 from kvplan.specs.config import Config
 
 _NESTED = ("", "text_config", "llm_config", "language_config", "thinker_config")

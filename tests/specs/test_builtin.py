@@ -36,4 +36,5 @@ def test_the_index_is_what_the_specs_say(request: pytest.FixtureRequest) -> None
 
 
 def test_names_are_found_whatever_their_case() -> None:
-    assert load_model("Meta-Llama/Llama-2-7B-hf").id == "llama-2-7b"
+    assert load_model("Llama-2-7B").id == "llama-2-7b"
+    assert builtin.find("Meta-Llama/Llama-2-7B-hf") == "llama-2-7b"

@@ -1,0 +1,54 @@
+"""What a model's weights are for: parameters and bytes by role, and what its checkpoint holds besides."""
+
+from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.model import ModelSpec
+from kvplan.core.units import format_size
+from kvplan.render.table import aligned
+
+PARTS: dict[Part, str] = {
+    "model": "the model",
+    "mtp": "next-token layers",
+    "tower": "encoders left out by its class",
+    "tied": "what the model shares, stored again",
+    "buffer": "tables computed anew",
+}
+
+
+def by_role(spec: ModelSpec) -> list[str]:
+    """A line a role, and the total; active parameters where they are fewer."""
+    shares = [share for share in spec.shares() if share.n_params or share.n_bytes]
+    mixture = spec.n_active_params != spec.n_params
+    rows = [(str(share.role), share.n_params, share.n_active, share.n_bytes) for share in shares]
+    rows.append(("total", spec.n_params, spec.n_active_params, spec.weight_bytes))
+    head = ("", "parameters", *(("active",) if mixture else ()), "bytes stored")
+    cells = [(role, f"{n:,}", *((f"{active:,}",) if mixture else ()), f"{size:,}") for role, n, active, size in rows]
+    return aligned([head, *cells])
+
+
+def besides(spec: ModelSpec) -> list[str]:
+    """What its files hold, with an empty line behind; by arithmetic where their headers were not read."""
+    if spec.checkpoint is not None:
+        return [*_by_part(spec.checkpoint), ""]
+    return [f"its checkpoint also holds next-token layers, {spec.mtp_bytes:,} B", ""] if spec.mtp_bytes else []
+
+
+def _by_part(checkpoint: Checkpoint) -> list[str]:
+    """The files, and each part of them that is there."""
+    if checkpoint.basis == "file sizes":
+        return [f"{_files(checkpoint)}; their headers were not read"]
+    rows = [(f"  {name}", f"{checkpoint.bytes_in(part):,} B", _types(checkpoint, part)) for part, name in PARTS.items()]
+    return [_files(checkpoint), *aligned([row for row in rows if row[2]], left=frozenset({0, 2}))]
+
+
+def _files(checkpoint: Checkpoint) -> str:
+    plural = "" if checkpoint.n_files == 1 else "s"
+    return f"{checkpoint.n_files} {checkpoint.format} file{plural}, {format_size(checkpoint.file_bytes)}"
+
+
+def _types(checkpoint: Checkpoint, part: Part) -> str:
+    """Element types of a part, the one with most bytes first."""
+    sums: dict[str, int] = {}
+    for held in checkpoint.holdings:
+        if held.part == part:
+            sums[held.dtype] = sums.get(held.dtype, 0) + held.n_bytes
+    return ", ".join(sorted(sums, key=lambda dtype: -sums[dtype]))

@@ -1,0 +1,1 @@
+"""GGUF files: their headers, and the models they hold."""

@@ -1,0 +1,25 @@
+"""GGUF files on this machine: a file, all parts of a split one, or the one model of a folder."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from kvplan.core.errors import RequestError
+from kvplan.core.model import ModelSpec
+from kvplan.specs.gguf.choice import choose
+from kvplan.specs.gguf.load import load
+from kvplan.specs.sources import LocalFile
+
+
+def load_file(path: Path) -> ModelSpec:
+    """The model in ``path``; where that is one part of several, the others lie beside it. Raises as ``load`` does."""
+    with ExitStack() as opened:
+        return load(str(path), lambda name: opened.enter_context(LocalFile(Path(name))))
+
+
+def load_folder(folder: Path) -> ModelSpec:
+    """The one model in ``folder``. Raises RequestError where it holds none or several, and as ``load`` does."""
+    try:
+        files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    except OSError as problem:
+        raise RequestError("unreadable_file", f"{folder}: {problem.strerror}", hint="check the path and its permissions") from None
+    return load_file(folder / choose(files, str(folder), prefix=f"{folder}/"))

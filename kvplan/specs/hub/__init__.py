@@ -1,0 +1,1 @@
+"""Models named as ids or addresses of the Hub: their files are listed, configs and headers read, weights never downloaded."""

@@ -1,0 +1,87 @@
+"""The client's cache on disk: what it holds of a model, and what we add, so that the client and we find each other's files.
+
+Layout: huggingface_hub's guide "Understand caching": ``models--ORG--NAME/refs/BRANCH`` holds a commit, and
+``snapshots/COMMIT/FILE`` points to ``blobs/HASH``.
+"""
+
+import hashlib
+import os
+import re
+from pathlib import Path, PurePosixPath
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def folder(repo_id: str) -> Path:
+    """Where the client keeps a repository."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE) / f"models--{repo_id.replace('/', '--')}"
+
+
+def commit_of(repo_id: str, revision: str) -> str | None:
+    """The commit that ``revision`` was when the client last saw it; None where it never did."""
+    if _COMMIT.fullmatch(revision):
+        return revision
+    if ".." in revision.split("/"):
+        return None
+    try:
+        commit = (folder(repo_id) / "refs" / revision).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return commit if _COMMIT.fullmatch(commit) else None
+
+
+def files(repo_id: str, commit: str) -> dict[str, int]:
+    """Names and sizes of the files at ``commit`` that lie whole in the cache."""
+    top = folder(repo_id) / "snapshots" / commit
+    found = {path.relative_to(top).as_posix(): path for path in top.rglob("*")}
+    return {name: path.stat().st_size for name, path in sorted(found.items()) if path.is_file()}
+
+
+def path_of(repo_id: str, commit: str, name: str) -> Path | None:
+    """The file ``name`` at ``commit``, None where the cache does not hold it."""
+    path = folder(repo_id) / "snapshots" / commit / name
+    return path if _is_inside(name) and path.is_file() else None
+
+
+def keep(repo_id: str, commit: str, name: str, body: bytes, *, revision: str) -> None:
+    """Put a small file into the cache as the client does, and note what commit ``revision`` is.
+
+    A cache that can't be written is no error: the next time is slower.
+    """
+    if not (_COMMIT.fullmatch(commit) and _is_inside(name) and ".." not in revision.split("/")):
+        return
+    top = folder(repo_id)
+    blob = top / "blobs" / hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+    pointer = top / "snapshots" / commit / name
+    try:
+        if not blob.exists():
+            _write(blob, body)
+        pointer.parent.mkdir(parents=True, exist_ok=True)
+        if not pointer.exists():
+            _link(blob, pointer, body)
+        if not _COMMIT.fullmatch(revision):
+            _write(top / "refs" / revision, commit.encode())
+    except OSError:
+        return
+
+
+def _link(blob: Path, pointer: Path, body: bytes) -> None:
+    try:
+        pointer.symlink_to(os.path.relpath(blob, pointer.parent))
+    except OSError:  # a file system without links
+        _write(pointer, body)
+
+
+def _write(path: Path, body: bytes) -> None:
+    """Whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.incomplete")
+    part.write_bytes(body)
+    part.replace(path)
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
