@@ -52,17 +52,7 @@ def _defaults(rules: Rules, node: Node, *, offline: bool) -> Batch:
     return Batch(256, 8192 if offline else _OF_V0)
 
 
-def graph_ceiling(model: ModelSpec, rules: Rules, node: Node) -> int:
-    """The largest batch that is captured by default.
-
-    Source: vllm 0.33.0 config/vllm.py, _set_cudagraph_sizes; model_executor/models/config.py, GptOssForCausalLMConfig.
-    """
-    capability = node.gpus[0].compute_capability if node.gpus else None
-    blackwell = rules.wide_graphs and capability is not None and capability[0] == _BLACKWELL
-    return 1024 if blackwell or (rules.v1 and model.architecture in MANY_GRAPHS) else 512
-
-
-def graph_sizes(said: Said, rules: Rules, limits: Batch, *, ceiling: int, width: int) -> tuple[int, ...]:
+def graph_sizes(said: Said, rules: Rules, limits: Batch, *, defaults: tuple[int, int | None], width: int) -> tuple[int, ...]:
     """The batch sizes that are captured, none where graphs are off. A sequence decodes ``width`` tokens at once.
 
     Source: vllm 0.33.0 config/vllm.py, _set_cudagraph_sizes; 0.11.0 config/__init__.py and 0.8.5 config.py, the same.
@@ -74,17 +64,27 @@ def graph_sizes(said: Said, rules: Rules, limits: Batch, *, ceiling: int, width:
     asked = said.sizes("cudagraph-capture-sizes") or said.sizes("cuda-graph-sizes") or _listed(compilation)
     if len(asked) > 1 or (asked and "cuda-graph-sizes" not in said):
         return tuple(sorted({size for size in asked if size <= limits.max_num_batched_tokens}))
-    most = asked[0] if asked else said.count("max-cudagraph-capture-size") or _most(compilation)
+    ceiling, fixed = defaults
+    most = asked[0] if asked else said.count("max-cudagraph-capture-size") or _most(compilation) or fixed
     default = min(limits.max_num_seqs * width * 2, ceiling) if rules.v1 else ceil_to(limits.max_num_seqs, 8)
-    sizes = _grid(
-        min(most or default, limits.max_num_batched_tokens), rules.graph_step, finely=said.word("performance-mode") == "interactivity"
-    )
-    if rules.decode_graphs and most is None and ceiling != 1024:
+    finely = said.word("performance-mode") == "interactivity"
+    sizes = graph_grid(min(most or default, limits.max_num_batched_tokens), rules.graph_step, finely=finely)
+    if rules.decode_graphs and most is None:
         sizes |= _decode_sizes(limits, width, default)
     return tuple(sorted(sizes))
 
 
-def _grid(most: int, step: int, *, finely: bool) -> set[int]:
+def graph_defaults(model: ModelSpec, rules: Rules, node: Node) -> tuple[int, int | None]:
+    """What limits the captured batches by default, and the largest where the model's class names one.
+
+    Source: vllm 0.33.0 config/vllm.py, _set_cudagraph_sizes; model_executor/models/config.py, GptOssForCausalLMConfig.
+    """
+    capability = node.gpus[0].compute_capability if node.gpus else None
+    blackwell = rules.wide_graphs and capability is not None and capability[0] == _BLACKWELL
+    return 1024 if blackwell else 512, 1024 if model.architecture in MANY_GRAPHS else None
+
+
+def graph_grid(most: int, step: int, *, finely: bool = False) -> set[int]:
     """1, 2, 4, then every 8 up to 256, then every ``step``; with ``most`` itself where it is a whole batch of tokens."""
     few = range(1, min(most, 32) + 1) if finely else (size for size in (1, 2, 4) if size <= most)
     return {*few, *range(8, min(most + 1, 256), 8), *range(256, most + 1, step)}
@@ -95,7 +95,7 @@ def _decode_sizes(limits: Batch, width: int, ceiling: int) -> set[int]:
     if width == 1:
         return {limits.max_num_seqs} if limits.max_num_seqs <= min(ceiling, limits.max_num_batched_tokens) else set()
     most = min(limits.max_num_seqs, ceiling)
-    return {n * width for n in (*_grid(most, 16, finely=False), most) if n * width <= min(ceiling, limits.max_num_batched_tokens)}
+    return {n * width for n in (*graph_grid(most, 16), most) if n * width <= min(ceiling, limits.max_num_batched_tokens)}
 
 
 def _listed(compilation: Json) -> tuple[int, ...]:

@@ -1,15 +1,18 @@
 """The vLLM engine behind the seam."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.vllm import command
+from kvplan.engines.vllm import command, spelled
 from kvplan.engines.vllm.deployment import Deployment
+from kvplan.engines.vllm.drafting import speculative
 from kvplan.engines.vllm.resolve import resolve
 from kvplan.engines.vllm.rules import VERSIONS
+from kvplan.engines.vllm.said import Said
 from kvplan.engines.vllm.settings import Settings
 
 
@@ -18,10 +21,23 @@ class VllmEngine:
 
     name = "vllm"
     versions = VERSIONS
+    options = MappingProxyType(
+        {
+            "dtype": "dtype",
+            "kv_dtype": "kv-cache-dtype",
+            "usage": "usage",
+            "tp": "tensor-parallel-size",
+            "pp": "pipeline-parallel-size",
+            "dp": "data-parallel-size",
+            "ep": "ep",
+        }
+    )
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """A whole command line. Raises RequestError for one that starts no server."""
-        return command.parse(argv, env, version)
+        parsed = command.parse(argv, env, version)
+        drafter = speculative(Said(parsed.flags), None)
+        return parsed._replace(draft=drafter and drafter.model)
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """Every default filled in. Raises RequestError for values that no vLLM takes."""
@@ -33,7 +49,7 @@ class VllmEngine:
 
     def command(self, settings: Settings) -> tuple[str, ...]:
         """The command that gives these settings."""
-        return ("vllm", "serve", settings.model)
+        return spelled.command(settings)
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every plain setting but the version, which the answer shows beside them."""

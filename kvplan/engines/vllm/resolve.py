@@ -6,8 +6,9 @@ from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
+from kvplan.engines.vllm import by_default
 from kvplan.engines.vllm.backends import Traits, traits
-from kvplan.engines.vllm.batch import batch, graph_ceiling, graph_sizes
+from kvplan.engines.vllm.batch import batch, graph_defaults, graph_sizes
 from kvplan.engines.vllm.command import ENTRY
 from kvplan.engines.vllm.drafting import speculative
 from kvplan.engines.vllm.length import length
@@ -21,8 +22,6 @@ _LONG = 32768  # from here on V0 chunks prefills by default
 Mode = Literal["none", "align", "all"]
 _ATTENTION = {"full", "sliding", "chunked", "mla", "cross", "compressed"}
 _STATES_OF_BLOCKS = ("mamba1", "mamba2")  # layers that can keep the state of every block
-_ON_V1_ALONE = ("suffix", "custom_class")
-_ASYNC_DRAFTERS = ("eagle", "eagle3", "mtp", "draft_model", "dspark", "dflash", "ngram_gpu")
 
 
 def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
@@ -74,7 +73,7 @@ def _scheduling(settings: Settings, said: Said, rules: Rules, model: ModelSpec, 
     chunked = _chunked(settings, said, rules, traits(model))
     limits = batch(said, rules, node, settings.max_model_len, chunked=chunked)
     n_drafted = settings.speculative.n_tokens if settings.speculative else 0
-    sizes = graph_sizes(said, rules, limits, ceiling=graph_ceiling(model, rules, node), width=1 + n_drafted)
+    sizes = graph_sizes(said, rules, limits, defaults=graph_defaults(model, rules, node), width=1 + n_drafted)
     return settings._replace(
         chunked_prefill=chunked,
         max_num_seqs=limits.max_num_seqs,
@@ -104,22 +103,15 @@ def _estimates(said: Said, rules: Rules) -> bool:
 def _runner(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> Settings:
     """Which model runner serves, and whether steps overlap.
 
-    Source: vllm 0.33.0 config/vllm.py, use_v2_model_runner and async_scheduling; 0.28.0, _is_default_v2_model_runner_model.
+    Source: vllm 0.28.0 config/vllm.py, _is_default_v2_model_runner_model, and 0.33.0, the same file.
     """
-    found, drafter = traits(model), settings.speculative
-    method = drafter.method if drafter else None
-    dense = not found.keeps_state and not any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns)
-    default = method not in _ON_V1_ALONE and (rules.runner == "any" or (rules.runner == "dense" and dense))
+    dense = not traits(model).keeps_state and not any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns)
     asked = said.switch("VLLM_USE_V2_MODEL_RUNNER") if rules.has_v2 else None
-    v2 = default if asked is None else asked
-    overlaps = (
-        rules.async_scheduling
-        and said.word("distributed-executor-backend") != "ray"
-        and (settings.pp == 1 or rules.async_pp)
-        and (v2 or method is None or method in _ASYNC_DRAFTERS)
-    )
+    default = by_default.v2_runner(settings, rules) and (dense or rules.runner != "dense")
+    settings = settings._replace(v2_runner=default if asked is None else asked)
     wanted = said.switch("async-scheduling")
-    return settings._replace(v2_runner=v2, async_scheduling=overlaps if wanted is None else wanted)
+    overlaps = by_default.async_scheduling(settings, rules) and said.word("distributed-executor-backend") != "ray"
+    return settings._replace(async_scheduling=overlaps if wanted is None else wanted)
 
 
 def _caching(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> Settings:
