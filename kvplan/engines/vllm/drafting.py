@@ -47,9 +47,11 @@ def _method(method: str | None, name: str | None) -> str:
 
 def _predicted(method: str, model: ModelSpec | None) -> int:
     """What the drafter's own config predicts at once."""
-    layers = sum(run.n_layers for run in model.mtp) if model and method == "mtp" else 0
-    if layers or model is None:
-        return layers or 1
+    if model is None:
+        return 1
+    layers = sum(run.n_layers for run in model.mtp) if method == "mtp" else 0
+    if layers:
+        return layers
     raise RequestError(
         "bad_setting",
         "vllm: num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict "
