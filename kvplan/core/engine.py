@@ -23,7 +23,10 @@ class Flag(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it."""
+    """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it.
+
+    ``draft`` names the model that drafts for the first one, where the command asks for one.
+    """
 
     engine: str
     version: str | None
@@ -32,6 +35,7 @@ class Parsed(NamedTuple):
     ignored: tuple[Flag, ...] = ()
     unknown: tuple[Flag, ...] = ()
     findings: tuple[Finding, ...] = ()
+    draft: str | None = None
 
 
 class Capacity(NamedTuple):
@@ -109,8 +113,13 @@ class Engine(Protocol[S]):
         """Versions whose rules are modelled, oldest first."""
         ...
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Options of kvplan that mean something to it, and what they are called among its own settings."""
+        ...
+
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
-        """Read an engine command."""
+        """Read an engine command; ``version`` is empty where nobody said one."""
         ...
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> S:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kvplan import _discover
 from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
 from kvplan.core.engine import Deployment, Engine, Flag, Parsed
-from kvplan.core.errors import RequestError, did_you_mean
+from kvplan.core.errors import KvplanError, RequestError, did_you_mean
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
@@ -28,9 +28,8 @@ __all__ = ["Estimate", "Options", "answer", "estimate"]
 
 DEFAULT_ENGINE = "transformers"
 ENGINES = "kvplan.engines"
-
-# What an option of kvplan is called among an engine's own settings.
-_SETTINGS = {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
+_OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
+_COUNTS = ("tp", "pp", "dp", "ep")
 
 
 def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
@@ -51,6 +50,8 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     engine, version, parsed = _engine(options)
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
+    if parsed.draft is not None:
+        model = _drafted(ref, _stamp(ref), parsed.draft, _stamp(parsed.draft))
     load, notes = workload(options, model)
     node = _node(options, probe=probe)
     settings = engine.resolve(parsed, load, model, node, version)
@@ -67,7 +68,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         command=engine.command(settings),
         workload=load,
         node=node,
-        entries=entries,
+        entries=tuple(entry for entry in entries if entry.listed),
         places=places,
         phases=deployment.phases(load),
         kv=kv,
@@ -76,7 +77,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         fits_on=(),
         predicted_log=deployment.log_lines(),
         not_modeled=deployment.not_modeled,
-        findings=(*notes, *findings.of_node(node), *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
+        findings=(*parsed.findings, *notes, *findings.of_node(node), *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
     )
     if found.verdict in ("fits", "tight"):
         return found
@@ -99,20 +100,44 @@ def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
     return model, Size(model.n_params, model.n_active_params)
 
 
+@lru_cache(maxsize=64)
+def _drafted(ref: str, stamp: tuple[int, int] | None, draft: str, draft_stamp: tuple[int, int] | None) -> ModelSpec:
+    """The model with the one that drafts for it; without, where that can't be loaded, which the engine then says."""
+    model, _ = _model(ref, stamp)
+    try:
+        return model._replace(draft=_model(draft, draft_stamp)[0])
+    except KvplanError:
+        return model._replace()
+
+
 def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
     """The engine, its version, and its settings as the command and the options name them; options win."""
-    asked = options.engine if options.engine is not None else options.command[0] if options.command else DEFAULT_ENGINE
+    asked = options.engine if options.engine is not None else _started(options.command) if options.command else DEFAULT_ENGINE
     name, at, version = asked.partition("@")
     engine, version = find_engine(name.lower()), version.removeprefix("v")
     if at and not version:
         raise RequestError(
             "unknown_version", f"engine '{asked}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
         )
-    version = version or engine.versions[-1]
     parsed = engine.parse(options.command or (engine.name,), {}, version)
-    said = options._asdict()
-    flags = tuple(Flag(setting, said[option]) for option, setting in _SETTINGS.items() if said[option] is not None)
-    return engine, version, parsed._replace(flags=(*parsed.flags, *flags))
+    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *_flags(options, engine)))
+
+
+def _flags(options: Options, engine: Engine[object]) -> tuple[Flag, ...]:
+    """The options as the engine's own settings. Raises RequestError for one that means nothing to it."""
+    said = {option: value for option, value in options._asdict().items() if option in _OF_ENGINES and value is not None}
+    stray = next((option for option in said if option not in engine.options), None)
+    if stray is not None:
+        flag = f"--{stray.replace('_', '-')}"
+        raise RequestError("unknown_option", f"{flag}: {engine.name} has nothing that it would change", hint="leave it out")
+    words = {option: str(parse_count(value, option=f"--{option}")) if option in _COUNTS else value for option, value in said.items()}
+    return tuple(Flag(engine.options[option], value) for option, value in words.items())
+
+
+def _started(command: tuple[str, ...]) -> str:
+    """The engine that a command line starts: the first word that names one, else the first of all."""
+    known = _discover.claimants(ENGINES, "NAMES") if command[0].startswith(("docker", "podman", "python", "uv", "LLM")) else {}
+    return next((name for word in command for name in known if name in word.lower()), command[0])
 
 
 @lru_cache(maxsize=16)

@@ -1,6 +1,7 @@
 """The Transformers engine behind the seam."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kvplan.core.device import Node
 from kvplan.core.dtypes import dtype
@@ -30,6 +31,9 @@ class TransformersEngine:
 
     name = "transformers"
     versions = VERSIONS
+    options = MappingProxyType(
+        {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
+    )
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """``["transformers", MODEL, "key=value", …]``. Raises RequestError for a word that is neither."""

@@ -60,17 +60,22 @@ class Deployment:
         return max(1, budget.fitted_len(self._settings, self._cache.pool, self._budgets)) if self._budgets else self._settings.max_model_len
 
     def entries(self, load: Workload) -> tuple[Entry, ...]:
-        """The ledger of every GPU; the pool is what the engine reserves, or the workload's blocks where no GPU is known."""
-        found: list[Entry] = []
-        for place, stage in self._places():
-            exact = self._weights[stage].low == self._weights[stage].high
-            found.append(entries.weights(self._weights[stage], self._model, self._settings, place, exact=exact))
-            if self._drafted[stage]:
-                found.append(entries.drafter(self._drafted[stage], self._settings, place))
-            size, reserved = self._pool_bytes(stage, load), self._available is not None
-            found.append(entries.pool(size, place, block_bytes=self._cache.pool.block_bytes[stage], reserved=reserved))
-            found += entries.profiled(self._taken[stage].profile, self._model, self._settings, place)
-        return tuple(found)
+        """The ledger of every GPU, listed for the one with most weights: ranks of a stage are alike.
+
+        The pool is what the engine reserves, or the workload's blocks where no GPU is known.
+        """
+        stages = dict(self._places())
+        shown = max(stages, key=lambda place: self._weights[stages[place]].best)
+        return tuple(entry._replace(listed=place == shown) for place, stage in stages.items() for entry in self._lines(place, stage, load))
+
+    def _lines(self, place: str, stage: int, load: Workload) -> tuple[Entry, ...]:
+        size, block_bytes = self._weights[stage], self._cache.pool.block_bytes[stage]
+        found = [entries.weights(size, self._model, self._settings, place, exact=size.low == size.high)]
+        if self._drafted[stage]:
+            found.append(entries.drafter(self._drafted[stage], self._settings, place))
+        reserved = self._available is not None
+        found.append(entries.pool(self._pool_bytes(stage, load), place, block_bytes=block_bytes, reserved=reserved))
+        return (*found, *entries.profiled(self._taken[stage].profile, self._model, self._settings, place))
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """Everything but the pool, and the blocks that this workload takes of it."""

@@ -55,13 +55,26 @@ def profiled(found: Profile, model: ModelSpec, settings: Settings, place: str) -
             {"rows": rows, "vocab": model.vocab_size, "tokens": settings.max_num_batched_tokens, "hidden": model.hidden_size},
             _PROFILE,
         ),
-        _line("workspace", "non-torch memory", found.non_torch, found.basis, "NCCL and kernel workspaces at tp {tp}", settings, place),
-        _line("graphs", "CUDA graphs", found.graphs.plus(found.later_graphs), "modeled", "{n_sizes} batch sizes", settings, place),
-        _line("runtime_context", "CUDA context", found.context, found.basis, "taken before the budget is made", settings, place),
+        Entry(
+            "workspace",
+            "non-torch memory",
+            place,
+            found.non_torch,
+            found.basis,
+            "NCCL and kernel workspaces at tp {tp}",
+            {"tp": settings.tp},
+            _PROFILE,
+        ),
+        Entry(
+            "graphs",
+            "CUDA graphs",
+            place,
+            found.graphs.plus(found.later_graphs),
+            "modeled",
+            "{n_sizes} batch sizes",
+            {"n_sizes": len(settings.graph_sizes)},
+            _PROFILE,
+        ),
+        Entry("runtime_context", "CUDA context", place, found.context, found.basis, "taken before the budget is made", {}, _PROFILE),
     )
     return tuple(line for line in lines if line.size.high)
-
-
-def _line(term: str, name: str, size: Interval, basis: Basis, formula: str, settings: Settings, place: str) -> Entry:
-    inputs: dict[str, int | str] = {"tp": settings.tp, "n_sizes": len(settings.graph_sizes)}
-    return Entry(term, name, place, size, basis, formula, inputs, _PROFILE)  # type: ignore[arg-type]  # the terms above
