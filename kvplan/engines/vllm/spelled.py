@@ -9,6 +9,7 @@ from kvplan.engines.vllm.rules import Rules, engine_rules
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.spelling import knows, meaning
 from kvplan.engines.vllm.values import dumped
+from kvplan.engines.vllm.words import WHAT_IF
 
 Words = Iterator[tuple[str, object]]
 
@@ -28,9 +29,9 @@ def command(settings: Settings) -> tuple[str, ...]:
 
 
 def _takes(name: str, version: str) -> bool:
-    """Whether that version has the flag; what it can't say it does by itself."""
+    """Whether that version has the flag; what it can't say it does by itself, but for a pool that was only asked about."""
     meant = meaning(f"--{name}", version)
-    return meant is not None and knows(meant.flag, version)
+    return name == WHAT_IF or (meant is not None and knows(meant.flag, version))
 
 
 def _words(name: str, value: object) -> tuple[str, ...]:

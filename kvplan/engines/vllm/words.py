@@ -12,6 +12,10 @@ from kvplan.engines.vllm.spelling import Meaning, knows, meaning
 from kvplan.engines.vllm.values import canonical, human_int
 
 
+WHAT_IF = "kv-cache-memory-bytes"
+"""A pool of a given size can be asked for in any version: what would it hold?"""
+
+
 class Read(NamedTuple):
     """What the words say; ``strange`` are those that this version doesn't know, each with what may be meant."""
 
@@ -83,7 +87,7 @@ class _Reader:
             self._said.append(Flag(meant.flag.name, self._value(meant.flag, said, inline, rest)))
 
     def _foreign(self, said: str, meant: Meaning | None, inline: str | None, rest: list[str]) -> None:
-        """A flag that this version doesn't take, with the values that seem to be its; one of a later version is followed all the same."""
+        """A flag that this version doesn't take, with the values that seem to be its; the size of the pool is followed all the same."""
         arity = "optional" if meant is None else meant.flag.arity
         most = {"none": 0, "many": None}.get(arity, 1)
         values = [inline] if inline is not None else _values(rest, most=most)
@@ -94,8 +98,8 @@ class _Reader:
             hint = (
                 f"vLLM {flag.since} and later take it" if flag.until is None else f"vLLM takes it from {flag.since} to before {flag.until}"
             )
-            if "." not in said and flag.until is None:
-                self._said.append(Flag(flag.name, " ".join(values) if flag.arity != "none" else str(meant.positive).lower()))
+            if flag.name == WHAT_IF:
+                self._said.append(Flag(flag.name, " ".join(values)))
         self._strange.append((Flag(said, " ".join(values)), hint))
 
     def _value(self, found: Known, said: str, inline: str | None, rest: list[str]) -> str:
