@@ -95,7 +95,7 @@ def image_version(image: str) -> str | None:
 
 def _one_line(argv: Sequence[str]) -> tuple[str, ...]:
     """The words of the first command: continuations dropped, redirections and what follows cut off."""
-    words = [word for word in argv if word.strip() not in ("", "\\")]
+    words = [word for word in argv if word == "" or word.strip() not in ("", "\\")]
     cut = next((i for i, word in enumerate(words) if word in _ENDS or word.startswith((">", "2>"))), len(words))
     return tuple(words[:cut])
 
