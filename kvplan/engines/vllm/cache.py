@@ -9,6 +9,7 @@ from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.core.units import ceil_to
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DEFAULT_BLOCK, Kernel, Traits, kernel, traits
+from kvplan.engines.vllm.classes import CACHE_AS_MODEL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
 from kvplan.engines.vllm.groups import CannotUnify, group
 from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, slots
@@ -48,6 +49,8 @@ def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[
 
 def resolved_dtype(model: ModelSpec, settings: Settings) -> str:
     """The type of the cache; ``auto`` is what the checkpoint asks for, else the model's own."""
+    if model.architecture in CACHE_AS_MODEL:
+        return "auto"
     if settings.kv_cache_dtype != "auto":
         return settings.kv_cache_dtype
     return model.kv_dtype or "auto"

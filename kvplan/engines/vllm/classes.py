@@ -59,5 +59,8 @@ WITHOUT_PIPELINE = _named(
 ROPE_FLOAT32 = _named("GptOssForCausalLM HYV3ForCausalLM")
 """Tables of cos and sin in float32 whatever the model's type."""
 
+CACHE_AS_MODEL = _named("FalconForCausalLM")
+"""Attention that is never told of the cache's settings: its keys and values keep the model's type."""
+
 MANY_GRAPHS = _named("GptOssForCausalLM")
 """Graphs of batches up to 1024. Source: vllm 0.33 model_executor/models/config.py, GptOssForCausalLMConfig; since 0.11."""

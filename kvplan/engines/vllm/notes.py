@@ -28,6 +28,8 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
 def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
     """Adapters and offloading."""
     found = []
+    if any(mixer.kind == "compressed" for run in model.runs for mixer in run.layer.mixers):
+        found.append(NotModeled("kv_cache", "how vLLM packs windows beside compressed entries: the cache is not counted"))
     if settings.lora is not None:
         found.append(NotModeled("lora", f"buffers of {settings.lora.max_loras} adapters of rank {settings.lora.max_rank}"))
     if settings.cpu_offload_bytes:

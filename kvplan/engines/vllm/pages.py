@@ -98,7 +98,7 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
         case "cross":
             return _heads("cross", mixer.n_kv_heads, (mixer.head_dim, mixer.head_dim), 0, form)
         case "mla":
-            latent = _latent(mixer.elems_per_token, form, packed=mixer.indexer is not None and form.sparse_packed)
+            latent = _latent(mixer.elems_per_token, form)
             window = mixer.window_tokens or 0
             found = [Slot("sliding" if window else "mla", form.block_tokens, latent, ("mla", mixer.elems_per_token), window)]
             if mixer.indexer is not None:
@@ -120,9 +120,9 @@ def _heads(kind: Kind, n_kv_heads: int, dims: tuple[int, int], window: int, form
     return (Slot(kind, form.block_tokens, token * form.block_tokens, (n_heads, *dims, form.kv_dtype), window),)
 
 
-def _latent(elems: int, form: Form, *, packed: bool) -> int:
+def _latent(elems: int, form: Form) -> int:
     """Bytes of a page of latents: one head, on every rank the same."""
-    if packed:
+    if form.sparse_packed:
         return FP8_DS_MLA * form.block_tokens
     return elems * form.block_tokens * (1 if form.kv_dtype in PER_TENSOR else form.elem_bytes)
 

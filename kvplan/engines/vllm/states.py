@@ -36,7 +36,8 @@ def state_bytes(mixer: Mixer, tp: int, form: StateForm) -> int:
         case "gated_delta":
             channels = mixer.conv_dim // tp
             state = mixer.n_v_heads // tp * mixer.v_head_dim * mixer.k_head_dim
-            return channels * (mixer.conv_kernel - 1 + form.n_drafted) * conv + state * _ssm(mixer.state_dtype, form)
+            asked = "float32" if mixer.per_channel else mixer.state_dtype
+            return channels * (mixer.conv_kernel - 1 + form.n_drafted) * conv + state * _ssm(asked, form)
         case "short_conv":
             return mixer.channels // tp * (mixer.conv_kernel - 1 + form.n_drafted) * conv
         case "linear":
@@ -55,11 +56,11 @@ def checkpoint_tokens(mixer: Mixer, capability: tuple[int, int] | None) -> int |
     """The grid on which a layer can export its state inside a prefill, None where it can't.
 
     Source: vllm 0.33 mamba_mixer2.py (any token), gdn/qwen_gdn_linear_attn.py, _resolve_gdn_prefill_backend (FlashInfer's
-    kernel: Hopper, and Blackwell for key heads of 128).
+    kernel: Hopper, and Blackwell for key heads of 128); Kimi's has none, gdn/kimi_gdn_linear_attn.py.
     """
     if mixer.kind == "mamba2":
         return 1
-    if mixer.kind == "gated_delta" and capability is not None:
+    if mixer.kind == "gated_delta" and capability is not None and not mixer.per_channel:
         blackwell = capability[0] in (10, 12) and mixer.k_head_dim == 128
         return GDN_CHUNK if capability[0] == 9 or blackwell else None
     return None
