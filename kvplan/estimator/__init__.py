@@ -1,21 +1,19 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
-import importlib
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kvplan import _discover
 from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
-from kvplan.core.engine import Deployment, Engine, Flag, Parsed
-from kvplan.core.errors import KvplanError, RequestError, did_you_mean
+from kvplan.core.engine import Deployment, Engine
+from kvplan.core.errors import KvplanError, RequestError
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
 from kvplan.core.workload import Workload
-from kvplan.estimator import findings, inverse
+from kvplan.estimator import engines, findings, inverse
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
-from kvplan.estimator.demand import workload
+from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
 from kvplan.specs import load_model
 
@@ -26,18 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Options", "answer", "estimate"]
 
-DEFAULT_ENGINE = "transformers"
-ENGINES = "kvplan.engines"
-_OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
-_COUNTS = ("tp", "pp", "dp", "ep")
-
 
 def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
-    forward, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high), ``entries``, ``kv``, ``phases``,
-    ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a wrong request.
+    forward, usage, tp, pp, dp, ep, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
+    ``entries``, ``kv``, ``phases``, ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a
+    wrong request.
     """
     return answer(in_words(model, options))
 
@@ -47,14 +41,18 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
-    engine, version, parsed = _engine(options)
+    engine, version, parsed = engines.asked(options)
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
     if parsed.draft is not None:
         model = _drafted(ref, _stamp(ref), parsed.draft, _stamp(parsed.draft))
-    load, notes = workload(options, model)
     node = _node(options, probe=probe)
-    settings = engine.resolve(parsed, load, model, node, version)
+    if options.command:  # its flags are the limits, whatever the workload
+        settings = engine.resolve(parsed, ANY, model, node, version)
+        load, notes = workload(options, model, engine.limits(settings))
+    else:
+        load, notes = workload(options, model)
+        settings = engine.resolve(parsed, load, model, node, version)
     deployment = _deployment(engine, model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
     places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
@@ -77,7 +75,14 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         fits_on=(),
         predicted_log=deployment.log_lines(),
         not_modeled=deployment.not_modeled,
-        findings=(*parsed.findings, *notes, *findings.of_node(node), *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
+        findings=(
+            *parsed.findings,
+            *notes,
+            *findings.of_node(node),
+            *findings.of_split(options, node, engine.shown(settings).get("tp")),
+            *findings.of_model(model, kv.reserved_bytes),
+            *deployment.findings,
+        ),
     )
     if found.verdict in ("fits", "tight"):
         return found
@@ -108,49 +113,6 @@ def _drafted(ref: str, stamp: tuple[int, int] | None, draft: str, draft_stamp: t
         return model._replace(draft=_model(draft, draft_stamp)[0])
     except KvplanError:
         return model._replace()
-
-
-def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
-    """The engine, its version, and its settings as the command and the options name them; options win."""
-    asked = options.engine if options.engine is not None else _started(options.command) if options.command else DEFAULT_ENGINE
-    name, at, version = asked.partition("@")
-    engine, version = find_engine(name.lower()), version.removeprefix("v")
-    if at and not version:
-        raise RequestError(
-            "unknown_version", f"engine '{asked}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
-        )
-    parsed = engine.parse(options.command or (engine.name,), {}, version)
-    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *_flags(options, engine)))
-
-
-def _flags(options: Options, engine: Engine[object]) -> tuple[Flag, ...]:
-    """The options as the engine's own settings. Raises RequestError for one that means nothing to it."""
-    said = {option: value for option, value in options._asdict().items() if option in _OF_ENGINES and value is not None}
-    stray = next((option for option in said if option not in engine.options), None)
-    if stray is not None:
-        flag = f"--{stray.replace('_', '-')}"
-        raise RequestError("unknown_option", f"{flag}: {engine.name} has nothing that it would change", hint="leave it out")
-    words = {option: str(parse_count(value, option=f"--{option}")) if option in _COUNTS else value for option, value in said.items()}
-    return tuple(Flag(engine.options[option], value) for option, value in words.items())
-
-
-def _started(command: tuple[str, ...]) -> str:
-    """The engine that a command line starts: the first word that names one, else the first of all."""
-    known = _discover.claimants(ENGINES, "NAMES") if command[0].startswith(("docker", "podman", "python", "uv", "LLM")) else {}
-    return next((name for word in command for name in known if name in word.lower()), command[0])
-
-
-@lru_cache(maxsize=16)
-def find_engine(name: str) -> Engine[object]:
-    """The engine that people call ``name``. Raises RequestError with near matches."""
-    module = _discover.claimant(ENGINES, "NAMES", name)
-    if module is None:
-        known = _discover.claimants(ENGINES, "NAMES")
-        raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
-        )
-    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
-    return engine
 
 
 def _node(options: Options, *, probe: bool) -> Node:

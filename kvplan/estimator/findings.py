@@ -3,11 +3,22 @@
 from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
+from kvplan.estimator.options import Options
 
 
 def of_node(node: Node) -> tuple[Finding, ...]:
     """How an ambiguous name of a GPU was read."""
     return tuple(Finding("KV203", "note", note) for note in node.notes)
+
+
+def of_split(options: Options, node: Node, tp: object) -> tuple[Finding, ...]:
+    """Over how many of several cards the model is split, where nobody said it."""
+    n_gpus = len(node.gpus)
+    if options.command or options.tp is not None or n_gpus < 2 or not isinstance(tp, int):
+        return ()
+    return (
+        Finding("KV212", "note", f"--tp was not said: of {n_gpus} GPUs, {tp} share each layer, as many as this model can be split over"),
+    )
 
 
 def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:

@@ -88,6 +88,10 @@ class TransformersEngine:
             f"forward={settings.forward}",
         )
 
+    def limits(self, settings: Settings) -> tuple[int | None, int | None]:
+        """None: it allocates as it goes."""
+        return None, None
+
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""
         return {key: value for key, value in settings._asdict().items() if key != "version"}

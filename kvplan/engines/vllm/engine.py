@@ -51,6 +51,18 @@ class VllmEngine:
         """The command that gives these settings."""
         return spelled.command(settings)
 
+    def config_file(self, argv: Sequence[str]) -> str | None:
+        """What ``--config`` names."""
+        return command.config_file(argv)
+
+    def with_config(self, argv: Sequence[str], content: Mapping[str, object]) -> tuple[str, ...]:
+        """The file's settings behind the model, so that the line's own win."""
+        return command.with_config(argv, content)
+
+    def limits(self, settings: Settings) -> tuple[int | None, int | None]:
+        """``--max-model-len`` and ``--max-num-seqs``."""
+        return settings.max_model_len, settings.max_num_seqs
+
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every plain setting but the version, which the answer shows beside them."""
         return {key: value for key, value in settings._asdict().items() if key != "version" and isinstance(value, int | float | str)}
