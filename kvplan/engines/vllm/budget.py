@@ -70,7 +70,7 @@ def fitted_len(settings: Settings, pool: Pool, budgets: Sequence[int]) -> int:
     if not settings.auto_fit:
         return settings.max_model_len
     checked = pool.checked(budgets, settings.num_gpu_blocks_override)
-    return min((pool.longest(budget, size, settings.max_model_len) for budget, size in checked), default=settings.max_model_len)
+    return min((pool.longest(budget, stage, settings.max_model_len) for budget, stage in checked), default=settings.max_model_len)
 
 
 def cache_refusals(settings: Settings, pool: Pool, budgets: Sequence[int], rules: Rules) -> tuple[Refusal, ...]:
@@ -81,11 +81,11 @@ def cache_refusals(settings: Settings, pool: Pool, budgets: Sequence[int], rules
     checked = pool.checked(budgets, settings.num_gpu_blocks_override)
     if settings.auto_fit:
         return () if fitted_len(settings, pool, budgets) else (log.no_token(),)
-    for budget, size in checked:
+    for budget, stage in checked:
         if budget <= 0:
             return (log.no_memory(rules),)
-        needed = size * pool.request_blocks(settings.max_model_len)
+        needed = pool.needed_bytes(settings.max_model_len, stage)
         if needed > budget:
-            longest = pool.longest(budget, size, settings.max_model_len)
+            longest = pool.longest(budget, stage, settings.max_model_len)
             return (log.too_long(settings.max_model_len, needed, budget, longest, rules),)
     return ()

@@ -37,14 +37,17 @@ def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[
     found = traits(model)
     kv_dtype = resolved_dtype(model, settings)
     chosen = kernel(found, kv_dtype, capability, settings.block_size)
-    form = _form(model, settings, found, chosen, _grid(model, capability))
+    grid = _grid(model, capability) if rules.exports_states else None
+    form = _form(model, settings, found, chosen, grid)
     members = _members(model, settings, form)
     try:
-        groups, problem = group(members, hybrid_manager=settings.hybrid_manager), None
+        groups, problem = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio), None
     except CannotUnify as reason:
         groups, problem = (), str(reason)
     demand = Demand(in_flight_tokens(settings, rules), settings.dcp, settings.max_num_batched_tokens)
-    return Cache(found, chosen, form, pool(groups, settings.pp, demand, null_block=rules.reserves_null_block), problem)
+    return Cache(
+        found, chosen, form, pool(groups, settings.pp, demand, null_block=rules.reserves_null_block, by_group=rules.needs_by_group), problem
+    )
 
 
 def resolved_dtype(model: ModelSpec, settings: Settings) -> str:
@@ -92,6 +95,7 @@ def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | 
         ssm_dtype=settings.mamba_ssm_cache_dtype,
         n_drafted=drafted,
         n_blocks=(2 if aligned else 1) + drafted + (1 if aligned and grid else 0),
+        every_block=settings.mamba_cache_mode == "all",
         block_tokens=settings.max_model_len,
     )
     packed = chosen is not None and chosen.packed
@@ -111,7 +115,8 @@ def _aligned(model: ModelSpec, form: Form, found: Traits, chosen: Kernel | None,
     token = _token_bytes(model, form)
     kernel_tokens = chosen.step if chosen else DEFAULT_BLOCK
     least = max(form.block_tokens, LATENT_HYBRID_BLOCK) if found.latent else form.block_tokens
-    block = max(form.block_tokens, states.aligned_block(least, kernel_tokens, grid or 1, state, token))
+    grid = states.SCAN_CHUNK if form.state.every_block else grid or 1
+    block = max(form.block_tokens, states.aligned_block(least, kernel_tokens, grid, state, token))
     return form._replace(block_tokens=block, state=form.state._replace(block_tokens=block), state_page_bytes=block * token)
 
 

@@ -10,8 +10,8 @@ from kvplan.core.ledger import Finding
 from kvplan.engines.vllm.flags import UNMODELED, VARIABLES
 from kvplan.engines.vllm.known import known_flags
 from kvplan.engines.vllm.launch import Launch, launch
-from kvplan.engines.vllm.rules import VERSIONS
 from kvplan.engines.vllm.values import canonical
+from kvplan.engines.vllm.versions import VERSIONS
 from kvplan.engines.vllm.words import Read, read
 
 ENTRY = "entry"

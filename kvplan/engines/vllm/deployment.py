@@ -109,12 +109,12 @@ class Deployment:
         usable = blocks[1] - (1 if self._rules.reserves_null_block else 0)
         return Capacity(
             kv_budget=self._available[poorest],
-            block_tokens=min((slot.block_tokens for group in groups for slot in group.slots if slot.kind != "state"), default=None),
+            block_tokens=min((slot.block_tokens for group in groups for slot in group.slots if "state" not in slot.kind), default=None),
             bytes_per_block=pool.block_bytes[poorest],
             n_blocks=blocks[1],
             kv_tokens=Interval(*(tokens for tokens, _ in each)),
             max_concurrency=(each[0][1], each[1][1], each[2][1]),
-            max_ctx_tokens=min((pool.longest(free, size, limit) for free, size in checked), default=limit),
+            max_ctx_tokens=min((pool.longest(free, stage, limit) for free, stage in checked), default=limit),
             max_batch=min(self._settings.max_num_seqs, max(0, usable) // max(1, pool.request_blocks(load.ctx_tokens))),
         )
 

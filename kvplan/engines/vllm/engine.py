@@ -11,9 +11,9 @@ from kvplan.engines.vllm import command, spelled
 from kvplan.engines.vllm.deployment import Deployment
 from kvplan.engines.vllm.drafting import speculative
 from kvplan.engines.vllm.resolve import resolve
-from kvplan.engines.vllm.rules import VERSIONS
 from kvplan.engines.vllm.said import Said
 from kvplan.engines.vllm.settings import Settings
+from kvplan.engines.vllm.versions import VERSIONS
 
 
 class VllmEngine:

@@ -22,18 +22,20 @@ class Group(NamedTuple):
         return sum(member.slot.page_bytes for member in self.members if member.stage == stage)
 
 
-def group(members: Sequence[Placed], *, hybrid_manager: bool) -> tuple[Group, ...]:
-    """The groups, in vLLM's order. Raises CannotUnify.
+def group(members: Sequence[Placed], *, hybrid_manager: bool, ratio: float) -> tuple[Group, ...]:
+    """The groups, in vLLM's order; ``ratio`` 0 where the version has none and keeps states apart. Raises CannotUnify.
 
     Source: vllm 0.33 v1/core/kv_cache_planning.py, get_kv_cache_groups.
     """
+    if not ratio:
+        members = [member for member in members if member.slot.kind not in ("state", "block_state")]
     if not members:
         return ()
-    if not hybrid_manager:
+    if not hybrid_manager or not ratio:
         members = _promoted(members)
     if _uniform(members):
         return (_of(members),)
-    return _by_slot(_one_page_size(members))
+    return _by_slot(_one_page_size(members), ratio)
 
 
 def _of(members: Sequence[Placed]) -> Group:
@@ -47,7 +49,7 @@ def _uniform(members: Sequence[Placed]) -> bool:
 
 def _type(slot: Slot) -> tuple[str, int, int, int, bool]:
     kind = "full" if slot.kind == "mla" else slot.kind  # a latent's spec is a full one's subclass
-    return kind, slot.block_tokens, slot.window_tokens, slot.page_bytes if kind == "state" else 0, slot.spread
+    return kind, slot.block_tokens, slot.window_tokens, slot.page_bytes if "state" in kind else 0, slot.spread
 
 
 def _promoted(members: Sequence[Placed]) -> list[Placed]:
@@ -76,7 +78,7 @@ def _one_page_size(members: Sequence[Placed]) -> list[Placed]:
 
 
 def _grown(slot: Slot, page_bytes: int) -> Slot:
-    if slot.kind == "state" or page_bytes % slot.page_bytes:
+    if "state" in slot.kind or page_bytes % slot.page_bytes:
         return slot._replace(page_bytes=page_bytes)
     return slot._replace(page_bytes=page_bytes, block_tokens=slot.block_tokens * (page_bytes // slot.page_bytes))
 
@@ -94,7 +96,7 @@ def _all_full(members: Sequence[Placed]) -> list[Placed]:
     return promoted
 
 
-def _by_slot(members: Sequence[Placed]) -> tuple[Group, ...]:
+def _by_slot(members: Sequence[Placed], ratio: float) -> tuple[Group, ...]:
     """Buckets of equal slots, each split into groups of the smallest bucket's width, or of the largest's where those are close.
 
     Source: vllm 0.33 kv_cache_planning.py, _get_kv_cache_groups_uniform_page_size.
@@ -105,7 +107,7 @@ def _by_slot(members: Sequence[Placed]) -> tuple[Group, ...]:
     for member in members:
         buckets.setdefault(member.slot, []).append(member)
     counts = [len(bucket) for bucket in buckets.values()]
-    width = max(counts) if max(counts) < 1.5 * min(counts) else min(counts)
+    width = max(counts) if max(counts) < ratio * min(counts) else min(counts)
     groups = []
     for bucket in buckets.values():
         n_groups = ceil_div(len(bucket), width)

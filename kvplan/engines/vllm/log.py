@@ -5,15 +5,21 @@ from kvplan.core.units import GIB
 from kvplan.engines.vllm.rules import Rules
 
 _TRY = "Try increasing `gpu_memory_utilization`"
-_ADVICE = (
-    f"{_TRY} (which also controls CPU memory on the CPU backend) or decreasing `max_model_len` when initializing the engine. "
-    "See https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for more details."
-)
-_NONE_LEFT = (
-    f"No available memory for the cache blocks. {_TRY} when initializing the engine (this flag also controls CPU memory "
-    "reservation on the CPU backend, despite its name). See https://docs.vllm.ai/en/latest/configuration/conserving_memory/ "
-    "for more details."
-)
+_DOCS = " See https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for more details."
+_START = "when initializing the engine"
+_NONE_LEFT = {
+    "v0": f"No available memory for the cache blocks. {_TRY} {_START}.",
+    "plain": f"No available memory for the cache blocks. {_TRY} {_START}.",
+    "docs": f"No available memory for the cache blocks. {_TRY} {_START}.{_DOCS}",
+    "cpu": f"No available memory for the cache blocks. {_TRY} {_START} (this flag also controls CPU memory reservation on the CPU "
+    f"backend, despite its name).{_DOCS}",
+}
+_ADVICE = {
+    "plain": f"{_TRY} or decreasing `max_model_len` {_START}.",
+    "docs": f"{_TRY} or decreasing `max_model_len` {_START}.{_DOCS}",
+    "cpu": f"{_TRY} (which also controls CPU memory on the CPU backend) or decreasing `max_model_len` {_START}.{_DOCS}",
+}
+"""Source: vllm 0.9.2, 0.14.1, 0.22.1 and 0.33.0, _check_enough_kv_cache_memory."""
 
 
 def gib(n_bytes: int) -> str:
@@ -37,7 +43,7 @@ def auto_fit_line(limit: int, fitted: int, budget: int) -> str:
 
 def no_memory(rules: Rules) -> Refusal:
     """No block at all fits. Source: vllm 0.33 v1/core/kv_cache_planning.py, _check_enough_kv_cache_memory."""
-    return Refusal("KV103", "kv_check", _NONE_LEFT if rules.one_capacity_line else f"{_NONE_LEFT.partition(' (this')[0]}.")
+    return Refusal("KV103", "kv_check", _NONE_LEFT[rules.words])
 
 
 def no_token() -> Refusal:
@@ -55,17 +61,17 @@ def too_long(max_model_len: int, needed: int, budget: int, longest: int, rules: 
     Source: vllm 0.33 v1/core/kv_cache_planning.py, _check_enough_kv_cache_memory; V0: worker/worker.py,
     raise_if_cache_size_invalid.
     """
-    if not rules.v1:
+    if rules.words == "v0":
         text = (
             f"The model's max seq len ({max_model_len}) is larger than the maximum number of tokens that can be stored in KV "
             f"cache ({longest}). {_TRY} or decreasing `max_model_len` when initializing the engine."
         )
         return Refusal("KV102", "kv_check", text)
     named = f"Based on the available memory, the estimated maximum model length is {longest}. " if longest and rules.names_longest else ""
-    advice = _ADVICE if rules.one_capacity_line else f"{_TRY} or decreasing `max_model_len` when initializing the engine."
+    whose = "model's" if rules.words == "cpu" else "models's"
     text = (
-        f"To serve at least one request with the model's max seq len ({max_model_len}), ({gib(needed)} GiB KV cache is needed, "
-        f"which is larger than the available KV cache memory ({gib(budget)} GiB). {named}{advice}"
+        f"To serve at least one request with the {whose} max seq len ({max_model_len}), ({gib(needed)} GiB KV cache is needed, "
+        f"which is larger than the available KV cache memory ({gib(budget)} GiB). {named}{_ADVICE[rules.words]}"
     )
     return Refusal("KV102", "kv_check", text)
 

@@ -3,8 +3,8 @@
 from kvplan.core.ledger import Finding, Interval, NotModeled
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm.cache import Cache
-from kvplan.engines.vllm.rules import VERSIONS
 from kvplan.engines.vllm.settings import Settings
+from kvplan.engines.vllm.versions import VERSIONS
 
 
 def bounded(n_bytes: int, model: ModelSpec, settings: Settings) -> Interval:

@@ -9,7 +9,7 @@ from kvplan.core.units import ceil_div
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.content import PER_TENSOR, head_bytes
 
-Kind = Literal["full", "sliding", "chunked", "mla", "state", "cross"]
+Kind = Literal["full", "sliding", "chunked", "mla", "state", "block_state", "cross"]
 
 INDEXER_SCALE = 4  # bytes of the scale beside each key of 8 bits
 FP8_DS_MLA = 656  # 512 latents of one byte, four float32 scales, 64 rotated channels of two bytes
@@ -111,7 +111,8 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
         case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":  # pragma: no branch - the kinds end here
             size = states.state_bytes(mixer, form.tp, form.state)
             page = max(size, form.state_page_bytes)
-            return (Slot("state", form.state.block_tokens, page, (mixer.kind, size), n_states=form.state.n_blocks, spread=False),)
+            kept: Kind = "block_state" if form.state.every_block else "state"
+            return (Slot(kept, form.state.block_tokens, page, (mixer.kind, size), n_states=form.state.n_blocks, spread=False),)
 
 
 def _heads(kind: Kind, n_kv_heads: int, dims: tuple[int, int], window: int, form: Form) -> tuple[Slot, ...]:
@@ -135,6 +136,8 @@ def request_blocks(slot: Slot, max_model_len: int, in_flight: int, dcp: int, enc
     """
     if slot.kind == "state":
         return slot.n_states
+    if slot.kind == "block_state":
+        return ceil_div(max_model_len, slot.block_tokens) + slot.n_states - 1
     if slot.kind == "cross":
         return ceil_div(encoder_tokens, slot.block_tokens)
     if slot.kind == "sliding":

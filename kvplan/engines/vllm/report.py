@@ -13,7 +13,7 @@ from kvplan.engines.vllm.states import state_bytes
 def kv_plan(model: ModelSpec, cache: Cache, load: Workload, stage: int) -> KvPlan:
     """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group."""
     members = [member for group in cache.pool.groups for member in group.members if member.stage == stage]
-    tokens = [member.slot for member in members if member.slot.kind not in ("state", "cross")]
+    tokens = [member.slot for member in members if member.slot.kind not in ("state", "block_state", "cross")]
     name = cache.form.kv_dtype if cache.form.kv_dtype != "auto" else f"{8 * cache.form.elem_bytes} bit"
     reserved = load.batch * cache.pool.request_blocks(load.ctx_tokens) * cache.pool.block_bytes[stage]
     ideal, longer = (_ideal(model, cache.form, n) for n in (load.ctx_tokens, load.ctx_tokens + 1))
@@ -32,8 +32,8 @@ def kv_plan(model: ModelSpec, cache: Cache, load: Workload, stage: int) -> KvPla
 def _groups(slots: list[Slot]) -> tuple[KvGroup, ...]:
     counts: dict[tuple[str, int | None, int], int] = {}
     for slot in slots:
-        kind = "recurrent" if slot.kind == "state" else slot.kind
-        per_token = 0 if slot.kind == "state" else slot.page_bytes // slot.block_tokens
+        kind = "recurrent" if "state" in slot.kind else slot.kind
+        per_token = 0 if "state" in slot.kind else slot.page_bytes // slot.block_tokens
         key = (kind, slot.window_tokens or None, per_token)
         counts[key] = counts.get(key, 0) + 1
     return tuple(KvGroup(kind, n_layers, window, cost) for (kind, window, cost), n_layers in counts.items())

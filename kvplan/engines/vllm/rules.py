@@ -4,6 +4,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from kvplan.core.errors import RequestError
+from kvplan.engines.vllm.versions import VERSIONS, release
 
 Setting = Literal["never", "off", "on"]
 
@@ -11,18 +12,21 @@ Setting = Literal["never", "off", "on"]
 class Rules(NamedTuple):
     """Behavior from version ``since`` on.
 
-    ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization`` is the
-    default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default.
+    ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization`` is
+    the default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default.
     ``tokens_by_concurrency``: the log's tokens are concurrency × max_model_len, before it blocks shared among the groups.
     ``one_capacity_line``: it prints tokens and concurrency in one line. ``reserves_in_flight``: windows reserve the tokens of
     all batches in flight, not of one. ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: that
     check's refusal says which length would fit. ``auto_fit``: --max-model-len -1 takes what fits. ``yarn_from_original``:
-    YaRN's factor stretches its original length, later the limit is taken as stretched. ``has_v2``: there is a V2 model runner;
-    ``runner``: models that it serves by default. ``async_scheduling``: it is the default; ``async_pp``: with pipeline stages,
-    too. ``hybrid_prefix_caching``: hybrids cache prefixes by default. ``mamba_cache``: what Mamba layers then keep: the state
-    of every block (``all``, others keep no prefix), the same where others keep what is aligned to blocks (``either``), or all
-    the latter (``align``). ``profile``: which measured overheads hold. ``swap_space_gib``: what V0 pins of the host's memory.
-    ``float32_in_half``: such checkpoints run in float16.
+    YaRN's factor stretches its original length, later the limit is taken as stretched. ``has_v2``: there is a V2 model
+    runner; ``runner``: models that it serves by default. ``async_scheduling``: it is the default; ``async_pp``: with pipeline
+    stages, too. ``hybrid_prefix_caching``: hybrids cache prefixes by default. ``mamba_cache``: what Mamba layers then keep:
+    the state of every block (``all``, others keep no prefix), the same where others keep what is aligned to blocks
+    (``either``), or all the latter (``align``). ``profile``: which measured overheads hold. ``group_ratio``: groups are as
+    wide as the largest bucket of layers where that is less than so many times the smallest; 0 where every layer is kept as
+    full attention. ``exports_states``: prefills keep a block more for the states they export. ``needs_by_group``: the fit
+    check counts what groups waste. ``words``: how its refusals are put. ``swap_space_gib``: what V0 pins of the host's
+    memory. ``float32_in_half``: such checkpoints run in float16.
 
     Defaults of the batch: ``small_a100``: an A100 gets those of a small GPU. ``large_gpu``: from 160 GiB on the largest.
     ``small_gb10``: a GB10 gets the small ones, too. ``clips_batch``: they are clipped to what the sequences can fill. Captured
@@ -49,6 +53,10 @@ class Rules(NamedTuple):
     hybrid_prefix_caching: bool = False
     mamba_cache: Literal["never", "all", "either", "align"] = "never"
     profile: Literal["0.6", "0.9", "0.17", "0.20", "0.29"] = "0.9"
+    group_ratio: float = 0.0
+    exports_states: bool = False
+    needs_by_group: bool = False
+    words: Literal["v0", "plain", "docs", "cpu"] = "v0"
     small_a100: bool = True
     large_gpu: bool = False
     small_gb10: bool = False
@@ -76,27 +84,49 @@ _0_8 = _V0._replace(
     names_longest=True,
     small_a100=False,
     profile="0.9",
+    words="plain",
     source="vllm 0.8.5 engine/arg_utils.py, is_v1_default",
 )
-_0_9 = _0_8._replace(since="0.9.0", small_a100=True, float32_in_half=False, source="vllm 0.9.2 engine/arg_utils.py, _set_default_args_v1")
+_0_9 = _0_8._replace(
+    since="0.9.0",
+    small_a100=True,
+    float32_in_half=False,
+    group_ratio=1.0,
+    source="vllm 0.9.2 engine/arg_utils.py, _set_default_args_v1; v1/core/kv_cache_utils.py",
+)
 _0_12 = _0_9._replace(
-    since="0.12.0", graph_step=16, clips_batch=True, mamba_cache="all", source="vllm 0.12.0 config/vllm.py, _set_cudagraph_sizes"
+    since="0.12.0",
+    graph_step=16,
+    clips_batch=True,
+    mamba_cache="all",
+    group_ratio=1.25,
+    source="vllm 0.12.0 config/vllm.py, _set_cudagraph_sizes; v1/core/kv_cache_utils.py",
 )
 _0_14 = _0_12._replace(
-    since="0.14.0", async_scheduling=True, auto_fit=True, source="vllm 0.14.1 config/vllm.py, async_scheduling; v1/core/kv_cache_utils.py"
+    since="0.14.0",
+    async_scheduling=True,
+    auto_fit=True,
+    needs_by_group=True,
+    words="docs",
+    source="vllm 0.14.1 config/vllm.py, async_scheduling; v1/core/kv_cache_utils.py",
 )
 _0_15 = _0_14._replace(
     since="0.15.0", mamba_cache="either", async_pp=True, source="vllm 0.16.0 model_executor/models/config.py, MambaModelConfig"
 )
 _0_17 = _0_15._replace(since="0.17.0", profile="0.17", source="vllm 0.17.1 v1/worker/gpu_model_runner.py, _dummy_sampler_run")
 _0_18 = _0_17._replace(
-    since="0.18.0", estimates_graphs="off", has_v2=True, source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
+    since="0.18.0",
+    estimates_graphs="off",
+    has_v2=True,
+    group_ratio=1.5,
+    source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
 )
 _0_20 = _0_18._replace(
     since="0.20.0", gpu_memory_utilization=0.92, estimates_graphs="on", profile="0.20", source="vllm 0.20.0 config/cache.py, envs.py"
 )
 _0_20_2 = _0_20._replace(since="0.20.2", tokens_by_concurrency=True, source="vllm 0.20.2 v1/core/kv_cache_utils.py, printed tokens")
-_0_24 = _0_20_2._replace(since="0.24.0", runner="dense", source="vllm 0.24.0 config/vllm.py, _is_default_v2_model_runner_model")
+_0_22 = _0_20_2._replace(since="0.22.0", words="cpu", source="vllm 0.22.1 v1/core/kv_cache_utils.py; 0.21 was not read")
+_0_24 = _0_22._replace(since="0.24.0", runner="dense", source="vllm 0.24.0 config/vllm.py, _is_default_v2_model_runner_model")
 _0_26 = _0_24._replace(
     since="0.26.0",
     reserves_in_flight=True,
@@ -114,6 +144,7 @@ _0_27 = _0_26._replace(
 _0_29 = _0_27._replace(
     since="0.29.0",
     runner="any",
+    exports_states=True,
     reserves_null_block=True,
     decode_graphs=True,
     profile="0.29",
@@ -124,16 +155,7 @@ _0_30 = _0_29._replace(
 )
 _0_33 = _0_30._replace(since="0.33.0", small_gb10=True, source="vllm 0.33.0 engine/arg_utils.py, get_batch_defaults; 0.32 was not read")
 
-RULES = (_V0, _0_8, _0_9, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_24, _0_26, _0_27, _0_29, _0_30, _0_33)
-_RELEASES = (
-    "0.6: 0 1 2 3 4 5 6 / 0.7: 0 1 2 3 / 0.8: 0 1 2 3 4 5 / 0.9: 0 1 2 / 0.10: 0 1 2 / 0.11: 0 1 2 / 0.12: 0 / 0.13: 0 / 0.14: 0 1 / "
-    "0.15: 0 1 / 0.16: 0 / 0.17: 0 1 / 0.18: 0 1 / 0.19: 0 1 / 0.20: 0 1 2 / 0.21: 0 / 0.22: 0 1 / 0.23: 0 / 0.24: 0 / 0.25: 0 1 / "
-    "0.26: 0 / 0.27: 0 1 / 0.28: 0 / 0.29: 0 / 0.30: 0 / 0.31: 0 / 0.32: 0 / 0.33: 0"
-)
-VERSIONS = tuple(
-    f"{line.strip()}.{patch}" for line, _, patches in (part.partition(":") for part in _RELEASES.split("/")) for patch in patches.split()
-)
-"""Releases from 0.6 on, oldest first."""
+RULES = (_V0, _0_8, _0_9, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_22, _0_24, _0_26, _0_27, _0_29, _0_30, _0_33)
 
 
 @cache
@@ -165,20 +187,3 @@ def engine_rules(version: str, *, v1: bool | None = None) -> Rules:
 
 
 _FIRST_V1, _ONE_ENGINE = (0, 7, 0), (0, 11, 0)  # vllm 0.11.0 removed V0 and with it VLLM_USE_V1
-
-
-def release(version: str) -> tuple[int, int, int]:
-    """``0.20.2rc1`` and ``v0.20.2.post1`` as (0, 20, 2): a pre-release behaves as what it precedes.
-
-    Raises RequestError for text that begins with no number.
-    """
-    numbers = []
-    for part in version.removeprefix("v").split(".")[:3]:
-        digits = part[: next((i for i, char in enumerate(part) if not char.isdecimal()), len(part))]
-        if not digits:
-            break
-        numbers.append(int(digits))
-    if not numbers:
-        raise RequestError("unknown_version", f"vllm: '{version}' is not a version", hint=f"write it as vllm@{VERSIONS[-1]}")
-    major, minor, patch = (*numbers, 0, 0)[:3]
-    return major, minor, patch

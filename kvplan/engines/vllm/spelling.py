@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kvplan.core.errors import RequestError
 from kvplan.engines.vllm.flags import ALSO, SHORT
 from kvplan.engines.vllm.known import Known, known_flags
-from kvplan.engines.vllm.rules import release
+from kvplan.engines.vllm.versions import release
 
 _BOTH_WAYS = "0.32"  # vllm 0.33.0 pairs --enable-x with --disable-x (EnableDisableAction), 0.31.0 doesn't
 _EITHER_WAY = (("enable-", "disable-"), ("disable-", "enable-"))
@@ -29,13 +29,13 @@ def meaning(said: str, version: str) -> Meaning | None:
         return None if flag is None else Meaning(flag)
     name = said[2:].replace("_", "-")
     here = _spellings(version)
-    if name in here:
-        return here[name]
+    if name in here or name in _spellings(None):
+        return here.get(name) or _spellings(None)[name]
     begun = {full: meant for full, meant in here.items() if full.startswith(name)}
     if len(set(begun.values())) > 1:
         could = ", ".join(f"--{full}" for full in sorted(begun))
         raise RequestError("bad_command", f"vllm: ambiguous option: {said} could match {could}", hint="write it in full")
-    return next(iter(begun.values()), None) or _spellings(None).get(name)
+    return next(iter(begun.values()), None)
 
 
 def knows(flag: Known, version: str) -> bool:

@@ -9,13 +9,15 @@ from kvplan.engines.vllm.content import PLAIN
 
 class StateForm(NamedTuple):
     """How states are kept: element types (``ssm_dtype`` ``auto``: as the model asks, else as the convolution's), tokens
-    drafted at once, whose inputs the convolution keeps too, the blocks of one sequence, and the tokens of a block."""
+    drafted at once, whose inputs the convolution keeps too, the blocks of one sequence, and the tokens of a block.
+    ``every_block``: the state at the end of each block is kept."""
 
     conv_dtype: str
     ssm_dtype: str = "auto"
     n_drafted: int = 0
     n_blocks: int = 1
     block_tokens: int = 0
+    every_block: bool = False
 
 
 def state_bytes(mixer: Mixer, tp: int, form: StateForm) -> int:
@@ -67,6 +69,7 @@ def checkpoint_tokens(mixer: Mixer, capability: tuple[int, int] | None) -> int |
 
 
 GDN_CHUNK = 64
+SCAN_CHUNK = 256  # tokens of Mamba-2's chunked scan, to which blocks are aligned where every block's state is kept
 
 
 def aligned_block(block_tokens: int, kernel_tokens: int, grid: int, state: int, token: int) -> int:

@@ -11,7 +11,6 @@ from kvplan.engines.vllm.known import Known, known_flags
 from kvplan.engines.vllm.spelling import Meaning, knows, meaning
 from kvplan.engines.vllm.values import canonical, human_int
 
-
 WHAT_IF = "kv-cache-memory-bytes"
 """A pool of a given size can be asked for in any version: what would it hold?"""
 
