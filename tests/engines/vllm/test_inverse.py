@@ -1,7 +1,8 @@
 """A command made from settings gives the same settings back."""
 
 import pytest
-from hypothesis import given, settings as limits
+from hypothesis import given
+from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import kvplan
@@ -11,18 +12,25 @@ from kvplan.core.units import GIB
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm.command import parse
 from kvplan.engines.vllm.resolve import resolve
-from kvplan.engines.vllm.rules import VERSIONS
 from kvplan.engines.vllm.spelled import command
+from kvplan.engines.vllm.versions import VERSIONS
 from kvplan.hardware import catalog
 
 MODELS = {
     name: kvplan.load_model(name)
     for name in ("llama-2-7b", "gemma-3-1b", "mixtral-8x7b", "granite-4.0-h-tiny", "deepseek-v2-lite", "whisper-large-v3")
 }
-NODES = [Node(None, None, ()), budget_node(24 * GIB), *(catalog.node(name, n_gpus=n) for name, n in (("h100-sxm", 4), ("b200", 1), ("t4", 2)))]
+NODES = [
+    Node(None, None, ()),
+    budget_node(24 * GIB),
+    *(catalog.node(name, n_gpus=n) for name, n in (("h100-sxm", 4), ("b200", 1), ("t4", 2))),
+]
 LOAD = Workload(4096, 1, 4095)
 NEW = ("0.22.1", "0.27.0", "0.33.0")
-SPECULATION = ('{"method":"mtp","num_speculative_tokens":2}', '{"model":"x/eagle3-y","num_speculative_tokens":3,"draft_tensor_parallel_size":1}')
+SPECULATION = (
+    '{"method":"mtp","num_speculative_tokens":2}',
+    '{"model":"x/eagle3-y","num_speculative_tokens":3,"draft_tensor_parallel_size":1}',
+)
 
 
 def pairs(name: str, values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[str, ...]]:
@@ -100,3 +108,25 @@ def test_so_do_settings_without_a_command(name: str, node: Node, version: str) -
     found = resolve(Parsed("vllm", version, None), LOAD, model, node, version)
     assert found.max_model_len == LOAD.ctx_tokens
     assert resolve(parse(command(found), {}, version), Workload(1, 1, 1), model, node, version) == found
+
+
+OLD = (
+    "VLLM_USE_V1=0 VLLM_PP_LAYER_PARTITION=16,16 VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm serve m -tp 2 -pp 2 -dp 2 -ep --dtype half "
+    "--max-model-len 8k --kv-cache-dtype fp8 --block-size 32 --num-gpu-blocks-override 9 --gpu-memory-utilization 0.5 "
+    "--quantization fp8 --enable-lora --fully-sharded-loras --disable-hybrid-kv-cache-manager --disable-sliding-window "
+    "--enable-sleep-mode --swap-space 1 --cpu-offload-gb 2 --limit-mm-per-prompt image=1 --enforce-eager"
+)
+RECENT = (
+    "VLLM_USE_V2_MODEL_RUNNER=0 VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 vllm serve m -dcp 2 -pcp 2 --max-model-len -1 "
+    "--no-async-scheduling --cudagraph-capture-sizes 3 5 --kv-cache-memory-bytes 9 --kv-offloading-size 3 --skip-mm-profiling "
+    "--language-model-only --mamba-block-size 256 --attention-backend FLASHINFER --speculative-config "
+    '{"method":"eagle3","model":"x","num_speculative_tokens":2,"draft_tensor_parallel_size":4}'
+)
+
+
+@pytest.mark.parametrize(("line", "version"), [(OLD, "0.9.2"), (RECENT, "0.28.0"), ("vllm serve m -O0", "0.33.0")])
+def test_every_setting_can_be_said(line: str, version: str) -> None:
+    model, node = MODELS["granite-4.0-h-tiny"], NODES[0]
+    found = resolve(parse(line.split(), {}, version), LOAD, model, node, version)
+    assert resolve(parse(command(found), {}, version), Workload(1, 1, 1), model, node, version) == found
+    assert not parse(command(found), {}, version).unknown

@@ -3,7 +3,8 @@
 import pytest
 
 from kvplan.core.errors import RequestError
-from kvplan.engines.vllm.rules import RULES, VERSIONS, engine_rules, release, rules_for
+from kvplan.engines.vllm.rules import RULES, engine_rules, rules_for
+from kvplan.engines.vllm.versions import VERSIONS, release
 
 
 def test_versions_and_rules_are_in_order() -> None:
