@@ -10,6 +10,7 @@ from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.said import Json, Said, text
 
 _OF_V0 = 2048
+_BATCHED, _BATCHED_EXPERTS = ("deepep_low_latency", "nixl_ep"), 256
 _GB10 = (12, 1)
 _BLACKWELL = 10
 
@@ -31,11 +32,17 @@ def batch(said: Said, rules: Rules, node: Node, max_model_len: int, *, chunked: 
     if said.word("performance-mode") == "throughput":
         default = Batch(2 * default.max_num_seqs, 2 * default.max_num_batched_tokens)
     n_seqs = seqs or default.max_num_seqs
-    n_tokens = tokens or default.max_num_batched_tokens
+    n_tokens = tokens or (_BATCHED_EXPERTS if rules.batched_experts and _exchanges_batches(said) else default.max_num_batched_tokens)
     if tokens is None:
         n_tokens = n_tokens if chunked else max(max_model_len, n_tokens)
         n_tokens = min(n_seqs * max_model_len, n_tokens) if rules.clips_batch else n_tokens
     return Batch(min(n_seqs, n_tokens) if seqs is None and rules.clips_batch else n_seqs, n_tokens)
+
+
+def _exchanges_batches(said: Said) -> bool:
+    """Experts spread over replicas that swap whole batches. Source: vllm 0.33.0 config/parallel.py, use_batched_dp_moe."""
+    spread = said.on("enable-expert-parallel") or said.number("ep", 1) > 1
+    return spread and said.number("data-parallel-size", 1) > 1 and said.word("all2all-backend") in _BATCHED
 
 
 def _defaults(rules: Rules, node: Node, *, offline: bool) -> Batch:

@@ -7,7 +7,7 @@ from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, exactly
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.vllm import budget, entries, log, notes
+from kvplan.engines.vllm import budget, entries, loaded, log, notes
 from kvplan.engines.vllm.cache import cache, drafter
 from kvplan.engines.vllm.length import length
 from kvplan.engines.vllm.profile import profile
@@ -31,8 +31,13 @@ class Deployment:
         drafted = drafter_bytes(drafter(model, settings), model, settings, capability)
         self._drafted = (*(0,) * (settings.pp - 1), drafted)
         self._weights = [notes.bounded(size, model, settings) for size in by_stage(model, settings, capability)]
+        self._built = max(by_stage(model, settings, capability, built=True))
+        self._copies, self._adapters = loaded.copies(model, settings, self._rules), loaded.adapters(model, settings)
         self._taken = [
-            budget.Taken(weights.plus(exactly(self._drafted[stage])), profile(model, settings, self._rules, gpu, stage=stage, newer=newer))
+            budget.Taken(
+                weights.plus(exactly(self._drafted[stage] + self._adapters)).plus(self._copies[stage]),
+                profile(model, settings, self._rules, gpu, stage=stage, newer=newer),
+            )
             for stage, weights in enumerate(self._weights)
         ]
         self._available = budget.available(settings, node, self._taken)
@@ -73,6 +78,7 @@ class Deployment:
         found = [entries.weights(size, self._model, self._settings, place, exact=size.low == size.high)]
         if self._drafted[stage]:
             found.append(entries.drafter(self._drafted[stage], self._settings, place))
+        found += entries.after_loading(self._copies[stage], self._adapters, self._settings, place)
         reserved = self._available is not None
         found.append(entries.pool(self._pool_bytes(stage, load), place, block_bytes=block_bytes, reserved=reserved))
         return (*found, *entries.profiled(self._taken[stage].profile, self._model, self._settings, place))
@@ -88,7 +94,7 @@ class Deployment:
 
     def phases(self, load: Workload) -> Phases:
         """The weights while loading; vLLM reserves its cache at once, so later phases have no peaks of their own."""
-        return Phases(max(held.weights.best for held in self._taken), None, None)
+        return Phases(max(self._built, *(held.weights.best for held in self._taken)), None, None)
 
     def kv(self, load: Workload) -> KvPlan:
         """The cache of the stage that holds most of it."""

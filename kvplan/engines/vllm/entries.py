@@ -25,6 +25,20 @@ def drafter(n_bytes: int, settings: Settings, place: str) -> Entry:
     )
 
 
+def after_loading(copied: Interval, adapter_bytes: int, settings: Settings, place: str) -> tuple[Entry, ...]:
+    """What loading adds to the weights: kernels' own layouts, and buffers for adapters."""
+    found = []
+    if copied.high:
+        exact: Basis = "exact" if copied.low == copied.high else "modeled"
+        source = "vllm 0.33 mla_attention.py, process_weights_after_loading; vLLM 0.19.0 logs of MXFP4 models on H100"
+        found.append(Entry("workspace", "copies for the kernels", place, copied, exact, "weights laid out anew", {}, source))
+    if settings.lora is not None and adapter_bytes:
+        inputs: dict[str, int | str] = {"n": settings.lora.max_loras, "rank": settings.lora.max_rank}
+        formula = "{n} adapters of rank {rank}: A and B of every linear layer"
+        found.append(Entry("lora", "adapters", place, exactly(adapter_bytes), "exact", formula, inputs, "vllm 0.33 lora/layers"))
+    return tuple(found)
+
+
 def pool(size: Interval, place: str, *, block_bytes: int, reserved: bool) -> Entry:
     """The pool that the engine reserves, or the blocks that the workload takes."""
     what = "as many blocks of {bytes_per_block} bytes as the budget holds" if reserved else "blocks of {bytes_per_block} bytes"

@@ -7,6 +7,7 @@ Kind = Literal["count", "whole", "human", "length", "share", "gib", "switch", "w
 at most 1. ``gib``: a number of GiB. ``switch``: --x and --no-x. ``sizes``: whole numbers. ``limits``: items per modality."""
 
 KINDS: dict[str, Kind] = {
+    "all2all-backend": "word",
     "async-scheduling": "switch",
     "attention-backend": "word",
     "attention-config": "json",

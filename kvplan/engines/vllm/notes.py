@@ -10,7 +10,8 @@ from kvplan.engines.vllm.versions import VERSIONS
 def bounded(n_bytes: int, model: ModelSpec, settings: Settings) -> Interval:
     """The weights of a rank with their bounds: exact where the parts are, else as far off as the model says."""
     less, more = (0, 0) if model.exact else model.off_by
-    return Interval(n_bytes - n_bytes * less // 100, n_bytes, n_bytes + n_bytes * more // 100)
+    kept = max(0, n_bytes - settings.cpu_offload_bytes)
+    return Interval(max(0, kept - n_bytes * less // 100), kept, kept + n_bytes * more // 100)
 
 
 def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool) -> tuple[Finding, ...]:
@@ -26,12 +27,12 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
 
 
 def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
-    """Adapters and offloading."""
+    """What lies in the host's memory, and caches whose packing is not followed."""
     found = []
     if any(mixer.kind == "compressed" for run in model.runs for mixer in run.layer.mixers):
         found.append(NotModeled("kv_cache", "how vLLM packs windows beside compressed entries: the cache is not counted"))
-    if settings.lora is not None:
-        found.append(NotModeled("lora", f"buffers of {settings.lora.max_loras} adapters of rank {settings.lora.max_rank}"))
     if settings.cpu_offload_bytes:
-        found.append(NotModeled("cpu_offload", "weights in host memory", 0, settings.cpu_offload_bytes))
+        found.append(NotModeled("cpu_offload", "weights that stay in the host's memory", 0, settings.cpu_offload_bytes))
+    if settings.kv_offloading_bytes:
+        found.append(NotModeled("kv_offloading", "blocks that are copied to the host's memory", 0, settings.kv_offloading_bytes))
     return tuple(found)

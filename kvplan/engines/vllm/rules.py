@@ -46,6 +46,8 @@ class Rules(NamedTuple):
     names_longest: bool = True
     auto_fit: bool = False
     yarn_from_original: bool = True
+    matches_cache_type: bool = False
+    batched_experts: bool = False
     has_v2: bool = False
     runner: Literal["v1", "dense", "any"] = "v1"
     async_scheduling: bool = False
@@ -122,7 +124,7 @@ _0_18 = _0_17._replace(
     source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
 )
 _0_20 = _0_18._replace(
-    since="0.20.0", gpu_memory_utilization=0.92, estimates_graphs="on", profile="0.20", source="vllm 0.20.0 config/cache.py, envs.py"
+    since="0.20.0", batched_experts=True, gpu_memory_utilization=0.92, estimates_graphs="on", profile="0.20", source="vllm 0.20.0 config/cache.py, envs.py"
 )
 _0_20_2 = _0_20._replace(since="0.20.2", tokens_by_concurrency=True, source="vllm 0.20.2 v1/core/kv_cache_utils.py, printed tokens")
 _0_22 = _0_20_2._replace(since="0.22.0", words="cpu", source="vllm 0.22.1 v1/core/kv_cache_utils.py; 0.21 was not read")
@@ -151,7 +153,7 @@ _0_29 = _0_27._replace(
     source="vllm 0.29.0 v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory; config/vllm.py, use_v2_model_runner",
 )
 _0_30 = _0_29._replace(
-    since="0.30.0", yarn_from_original=False, source="vllm 0.31.0 config/model.py, _get_and_verify_max_len; 0.30 was not read"
+    since="0.30.0", yarn_from_original=False, matches_cache_type=True, source="vllm 0.31.0 config/model.py, _get_and_verify_max_len; 0.30 was not read"
 )
 _0_33 = _0_30._replace(since="0.33.0", small_gb10=True, source="vllm 0.33.0 engine/arg_utils.py, get_batch_defaults; 0.32 was not read")
 

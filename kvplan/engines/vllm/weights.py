@@ -1,12 +1,12 @@
 """Bytes of the weights that one rank holds once the model is built."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.core.units import ceil_div, ceil_to
 from kvplan.engines.vllm.classes import EMBEDDING_EVERYWHERE, HEAD_EVERYWHERE, ROPE_FLOAT32
+from kvplan.engines.vllm.loaded import is_linear, quantized_on_load
 from kvplan.engines.vllm.pages import heads_per_rank
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.stages import layer_counts
@@ -17,7 +17,8 @@ CACHE_SCALES = 16  # four float32 scales of q, k, v and probabilities in every a
 
 class Sharding(NamedTuple):
     """How one rank's share comes about. ``kv_heads`` are those of the layer, ``pads`` the multiples to which hidden and
-    intermediate width of experts in MXFP4 are rounded, ``hidden`` and ``intermediate`` those widths."""
+    intermediate width of experts in MXFP4 are rounded, ``hidden`` and ``intermediate`` those widths. ``on_load``: bytes of so
+    many elements of linear layers that are quantized while they load."""
 
     tp: int
     n_ranks: int
@@ -26,12 +27,19 @@ class Sharding(NamedTuple):
     hidden: int = 1
     intermediate: int = 1
     pads: tuple[int, int] = (1, 1)
+    on_load: tuple[int, int] | None = None
 
 
-def by_stage(model: ModelSpec, settings: Settings, capability: tuple[int, int] | None) -> tuple[int, ...]:
-    """Bytes of weights, tables and buffers on one rank of each pipeline stage, as built, before anything is repacked."""
-    layers = [layer_bytes(layer, sharding(model, settings, layer, capability)) for layer in _distinct(model.layers())]
-    sizes = dict(zip((id(layer) for layer in _distinct(model.layers())), layers, strict=True))
+def by_stage(model: ModelSpec, settings: Settings, capability: tuple[int, int] | None, *, built: bool = False) -> tuple[int, ...]:
+    """Bytes of weights, tables and buffers on one rank of each pipeline stage, before anything is repacked.
+
+    ``built``: while the model is being built, before layers are quantized that the checkpoint holds unquantized.
+    """
+    on_load = None if built else quantized_on_load(model, settings)
+    distinct = {id(layer): layer for layer in model.layers()}
+    sizes = {
+        key: layer_bytes(layer, sharding(model, settings, layer, capability)._replace(on_load=on_load)) for key, layer in distinct.items()
+    }
     each = [sizes[id(layer)] for layer in model.layers()]
     counts = layer_counts(model.n_layers, settings.pp, settings.layer_partition)
     starts = [sum(counts[:stage]) for stage in range(settings.pp)]
@@ -45,10 +53,6 @@ def by_stage(model: ModelSpec, settings: Settings, capability: tuple[int, int] |
 def drafter_bytes(runs: tuple[LayerRun, ...], model: ModelSpec, settings: Settings, capability: tuple[int, int] | None) -> int:
     """Bytes of a drafter's layers on one rank."""
     return sum(run.n_layers * layer_bytes(run.layer, sharding(model, settings, run.layer, capability)) for run in runs)
-
-
-def _distinct(layers: Iterator[Layer]) -> list[Layer]:
-    return list({id(layer): layer for layer in layers}.values())
 
 
 def sharding(model: ModelSpec, settings: Settings, layer: Layer, capability: tuple[int, int] | None) -> Sharding:
@@ -83,6 +87,9 @@ def group_bytes(group: WeightGroup, how: Sharding) -> int:
     """Bytes of one weight group on one rank; tied groups hold none."""
     if group.tied_to:
         return 0
+    if how.on_load is not None and group.dtype is None and is_linear(group):
+        n_bytes, n_elems = how.on_load
+        return group_bytes(group._replace(dtype="uint8"), how._replace(on_load=None)) * n_bytes // n_elems
     kind = DTYPES[_stored_as(group, how.dtype)]
     rows, cols, copies = group.rows, group.cols, group.n_copies
     match group.shard:
