@@ -7,15 +7,15 @@ from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, exactly
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.vllm import budget, entries, loaded, log, notes
-from kvplan.engines.vllm.cache import cache, drafter
+from kvplan.engines.vllm import budget, entries, log, notes
+from kvplan.engines.vllm.cache import cache
 from kvplan.engines.vllm.length import length
 from kvplan.engines.vllm.profile import profile
 from kvplan.engines.vllm.refusals import config_refusals
 from kvplan.engines.vllm.report import kv_plan
 from kvplan.engines.vllm.rules import engine_rules, rules_for
 from kvplan.engines.vllm.settings import Settings
-from kvplan.engines.vllm.weights import by_stage, drafter_bytes
+from kvplan.engines.vllm.weighed import weighed
 
 
 class Deployment:
@@ -28,17 +28,10 @@ class Deployment:
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
         self._cache = cache(model, settings, self._rules, capability)
-        drafted = drafter_bytes(drafter(model, settings), model, settings, capability)
-        self._drafted = (*(0,) * (settings.pp - 1), drafted)
-        self._weights = [notes.bounded(size, model, settings) for size in by_stage(model, settings, capability)]
-        self._built = max(by_stage(model, settings, capability, built=True))
-        self._copies, self._adapters = loaded.copies(model, settings, self._rules), loaded.adapters(model, settings)
+        self._held = weighed(model, settings, self._rules, capability)
         self._taken = [
-            budget.Taken(
-                weights.plus(exactly(self._drafted[stage] + self._adapters)).plus(self._copies[stage]),
-                profile(model, settings, self._rules, gpu, stage=stage, newer=newer),
-            )
-            for stage, weights in enumerate(self._weights)
+            budget.Taken(self._held.held(stage), profile(model, settings, self._rules, gpu, stage=stage, newer=newer))
+            for stage in range(settings.pp)
         ]
         self._available = budget.available(settings, node, self._taken)
         self.findings: tuple[Finding, ...] = notes.findings(model, settings, self._cache, newer=newer)
@@ -70,15 +63,15 @@ class Deployment:
         The pool is what the engine reserves, or the workload's blocks where no GPU is known.
         """
         stages = dict(self._places())
-        shown = max(stages, key=lambda place: self._weights[stages[place]].best)
+        shown = max(stages, key=lambda place: self._held.weights[stages[place]].best)
         return tuple(entry._replace(listed=place == shown) for place, stage in stages.items() for entry in self._lines(place, stage, load))
 
     def _lines(self, place: str, stage: int, load: Workload) -> tuple[Entry, ...]:
-        size, block_bytes = self._weights[stage], self._cache.pool.block_bytes[stage]
-        found = [entries.weights(size, self._model, self._settings, place, exact=size.low == size.high)]
-        if self._drafted[stage]:
-            found.append(entries.drafter(self._drafted[stage], self._settings, place))
-        found += entries.after_loading(self._copies[stage], self._adapters, self._settings, place)
+        size, block_bytes = self._held.weights[stage], self._cache.pool.block_bytes[stage]
+        found = [entries.weights(size, self._held.n_params, self._settings, place)]
+        if self._held.drafted[stage]:
+            found.append(entries.drafter(self._held.drafted[stage], self._settings, place))
+        found += entries.after_loading(self._held.copies[stage], self._held.adapters, self._settings, place)
         reserved = self._available is not None
         found.append(entries.pool(self._pool_bytes(stage, load), place, block_bytes=block_bytes, reserved=reserved))
         return (*found, *entries.profiled(self._taken[stage].profile, self._model, self._settings, place))
@@ -94,7 +87,7 @@ class Deployment:
 
     def phases(self, load: Workload) -> Phases:
         """The weights while loading; vLLM reserves its cache at once, so later phases have no peaks of their own."""
-        return Phases(max(self._built, *(held.weights.best for held in self._taken)), None, None)
+        return Phases(max(self._held.built_bytes, *(held.weights.best for held in self._taken)), None, None)
 
     def kv(self, load: Workload) -> KvPlan:
         """The cache of the stage that holds most of it."""

@@ -8,10 +8,10 @@ from kvplan.engines.vllm.settings import Settings
 _PROFILE = "llm-d planner accuracy logs of vLLM 0.19.0 and the rows in kvplan/engines/vllm/profile.py"
 
 
-def weights(size: Interval, model: ModelSpec, settings: Settings, place: str, *, exact: bool) -> Entry:
+def weights(size: Interval, n_params: int, settings: Settings, place: str) -> Entry:
     """The weights of a rank as built, with rotary tables and the scales of the cache."""
-    basis: Basis = "exact" if exact else "modeled"
-    inputs: dict[str, int | str] = {"n_params": model.n_params, "dtype": settings.dtype, "tp": settings.tp, "pp": settings.pp}
+    basis: Basis = "exact" if size.low == size.high else "modeled"
+    inputs: dict[str, int | str] = {"n_params": n_params, "dtype": settings.dtype, "tp": settings.tp, "pp": settings.pp}
     formula = "{n_params} parameters in {dtype} over tp {tp} and pp {pp}, vocabulary padded, narrow heads replicated, rotary tables"
     source = "vllm 0.33 model_executor/layers: vocab_parallel_embedding.py, linear.py, rotary_embedding"
     return Entry("weights", "weights", place, size, basis, formula, inputs, source)

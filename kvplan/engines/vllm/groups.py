@@ -74,7 +74,10 @@ def _one_page_size(members: Sequence[Placed]) -> list[Placed]:
     largest = max(member.slot.page_bytes for member in members)
     if any(member.slot.shape[:1] in (("mla",), ("indexer",)) and largest % member.slot.page_bytes for member in members):
         return _all_full(members)
-    return [member._replace(slot=_grown(member.slot, largest)) for member in members]
+    if all(member.slot.page_bytes == largest for member in members):
+        return list(members)
+    grown = {slot: _grown(slot, largest) for slot in {member.slot for member in members}}
+    return [member._replace(slot=grown[member.slot]) for member in members]
 
 
 def _grown(slot: Slot, page_bytes: int) -> Slot:

@@ -1,17 +1,10 @@
 """What the user should know of these settings, and what is known to exist and not counted."""
 
-from kvplan.core.ledger import Finding, Interval, NotModeled
+from kvplan.core.ledger import Finding, NotModeled
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.versions import VERSIONS
-
-
-def bounded(n_bytes: int, model: ModelSpec, settings: Settings) -> Interval:
-    """The weights of a rank with their bounds: exact where the parts are, else as far off as the model says."""
-    less, more = (0, 0) if model.exact else model.off_by
-    kept = max(0, n_bytes - settings.cpu_offload_bytes)
-    return Interval(max(0, kept - n_bytes * less // 100), kept, kept + n_bytes * more // 100)
 
 
 def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool) -> tuple[Finding, ...]:

@@ -68,9 +68,13 @@ def heads_per_rank(n_kv_heads: int, tp: int) -> int:
 
 def slots(model: ModelSpec, form: Form) -> Iterator[tuple[int, Slot]]:
     """Each slot and the index of its layer, in vLLM's order; layers that read another's cache have none."""
+    known: dict[tuple[int, bool], tuple[Slot, ...]] = {}
     for index, layer in enumerate(model.layers()):
         if layer.kv_source is None:
-            for slot in layer_slots(layer, form.in_layer(index)):
+            key = (id(layer), index in form.unquantized)
+            if key not in known:
+                known[key] = layer_slots(layer, form.in_layer(index))
+            for slot in known[key]:
                 yield index, slot
 
 
