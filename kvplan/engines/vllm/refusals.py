@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kvplan.core.device import Node
 from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.engines.vllm import checks
 from kvplan.engines.vllm.cache import Cache, resolved_dtype
 from kvplan.engines.vllm.classes import WITHOUT_PIPELINE
 from kvplan.engines.vllm.length import length
@@ -29,24 +30,22 @@ def config_refusals(model: ModelSpec, settings: Settings, cache: Cache, node: No
         *_states(model, settings),
         *_kernel(model, settings, cache, node),
         *_classes(model),
+        *checks.refusals(model, settings, node, rules),
     )
     if cache.problem is not None and not found:
-        found = (_config("KV118", cache.problem),)
+        found = (Refusal("KV118", "config", cache.problem),)
     return found
-
-
-def _config(rule: str, text: str) -> Refusal:
-    return Refusal(rule, "config", text)
 
 
 def _length(model: ModelSpec, settings: Settings, rules: Rules) -> Iterator[Refusal]:
     limit = length(model, rules).most
     if settings.auto_fit and limit is None:
         text = "max_model_len=-1 needs a limit in the model's config.json, which names none"
-        yield _config("KV110", text)
+        yield Refusal("KV110", "config", text)
     if limit is not None and settings.max_model_len > limit and not settings.allow_long_max_model_len:
-        yield _config(
+        yield Refusal(
             "KV110",
+            "config",
             f"User-specified max_model_len ({settings.max_model_len}) is greater than the derived max_model_len "
             f"(max_position_embeddings={limit} or model_max_length=None in model's config.json). To allow overriding this "
             "maximum, set the env var VLLM_ALLOW_LONG_MAX_MODEL_LEN=1.",
@@ -56,16 +55,18 @@ def _length(model: ModelSpec, settings: Settings, rules: Rules) -> Iterator[Refu
 def _world(settings: Settings, node: Node) -> Iterator[Refusal]:
     world = settings.tp * settings.pp * settings.pcp
     if node.source == "flag" and node.gpus and world > len(node.gpus):
-        yield _config("KV111", f"World size ({world}) is larger than the number of available GPUs ({len(node.gpus)}) in this node.")
+        yield Refusal(
+            "KV111", "config", f"World size ({world}) is larger than the number of available GPUs ({len(node.gpus)}) in this node."
+        )
 
 
 def _heads(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
     heads, kv_heads = head_counts(model)
     if heads and heads % settings.tp:
         text = f"Total number of attention heads ({heads}) must be divisible by tensor parallel size ({settings.tp})."
-        yield _config("KV112", text)
+        yield Refusal("KV112", "config", text)
     elif kv_heads and (kv_heads % settings.tp if kv_heads >= settings.tp else settings.tp % kv_heads):
-        yield _config("KV113", "AssertionError")  # the model's attention asserts it without a word
+        yield Refusal("KV113", "config", "AssertionError")  # the model's attention asserts it without a word
 
 
 def head_counts(model: ModelSpec) -> tuple[int, int]:
@@ -81,8 +82,9 @@ def head_counts(model: ModelSpec) -> tuple[int, int]:
 
 def _pipeline(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
     if settings.pp > 1 and model.architecture in WITHOUT_PIPELINE:
-        yield _config(
+        yield Refusal(
             "KV114",
+            "config",
             "Pipeline parallelism is not supported for this model. Supported models implement the `SupportsPP` interface.",
         )
 
@@ -95,27 +97,30 @@ def _context_parallel(model: ModelSpec, settings: Settings, cache: Cache) -> Ite
     if cache.traits.latent:
         if cache.traits.sparse and not cache.form.sparse_packed:
             text = "DCP for FlashMLA sparse requires an fp8_ds_mla kv-cache; the bf16 sparse path is not supported under DCP."
-            yield _config("KV115", text)
+            yield Refusal("KV115", "config", text)
     elif tp <= kv_heads:
-        yield _config(
+        yield Refusal(
             "KV115",
+            "config",
             f"Decode context parallelism for GQA/MQA requires `--tensor-parallel-size` ({tp}) to be greater than the model's "
             f"total number of KV heads ({kv_heads}). Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`.",
         )
     elif dcp > tp // kv_heads:
-        yield _config(
+        yield Refusal(
             "KV115",
+            "config",
             f"`--decode-context-parallel-size` ({dcp}) exceeds the maximum supported value ({tp // kv_heads}) for "
             f"`--tensor-parallel-size` ({tp}) and {kv_heads} model KV heads.",
         )
     elif heads // kv_heads % dcp:
-        yield _config(
+        yield Refusal(
             "KV115",
+            "config",
             f"The model's number of query heads per KV head ({heads // kv_heads}) must be divisible by "
             f"`--decode-context-parallel-size` ({dcp}) for GQA/MQA.",
         )
     elif cache.traits.windowed:
-        yield _config("KV115", "DCP not support sliding window.")
+        yield Refusal("KV115", "config", "DCP not support sliding window.")
 
 
 def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
@@ -123,13 +128,13 @@ def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
     for run in model.runs:
         for mixer in run.layer.mixers:
             if mixer.kind == "mamba2" and mixer.n_heads % settings.tp:
-                yield _config("KV116", "Tensor parallel world size must divide num heads.")
+                yield Refusal("KV116", "config", "Tensor parallel world size must divide num heads.")
                 return
             if mixer.kind == "mamba2" and mixer.n_groups % settings.tp and mixer.n_groups != 1:
-                yield _config("KV116", "If tensor parallel world size does not divide num_groups, then num_groups must equal 1.")
+                yield Refusal("KV116", "config", "If tensor parallel world size does not divide num_groups, then num_groups must equal 1.")
                 return
             if mixer.kind == "gated_delta" and mixer.n_v_heads % settings.tp:
-                yield _config("KV116", f"{mixer.n_v_heads} is not divisible by {settings.tp}")
+                yield Refusal("KV116", "config", f"{mixer.n_v_heads} is not divisible by {settings.tp}")
                 return
 
 
@@ -137,8 +142,9 @@ def _kernel(model: ModelSpec, settings: Settings, cache: Cache, node: Node) -> I
     if cache.kernel is not None or not cache.traits.attends:
         return
     name = node.gpus[0].name if node.gpus else "cuda"
-    yield _config(
+    yield Refusal(
         "KV117",
+        "config",
         f"No valid attention backend found for {name} with kv_cache_dtype={resolved_dtype(model, settings)}, "
         f"block_size={settings.block_size}, use_mla={cache.traits.latent}, use_sparse={cache.traits.sparse}.",
     )
@@ -146,4 +152,4 @@ def _kernel(model: ModelSpec, settings: Settings, cache: Cache, node: Node) -> I
 
 def _classes(model: ModelSpec) -> Iterator[Refusal]:
     if any(mixer.kind in _UNKNOWN_KINDS for run in model.runs for mixer in run.layer.mixers):
-        yield _config("KV119", f"Model architectures ['{model.architecture}'] are not supported for now.")
+        yield Refusal("KV119", "config", f"Model architectures ['{model.architecture}'] are not supported for now.")

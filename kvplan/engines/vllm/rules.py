@@ -12,26 +12,26 @@ Setting = Literal["never", "off", "on"]
 class Rules(NamedTuple):
     """Behavior from version ``since`` on.
 
-    ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization`` is
-    the default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default.
-    ``tokens_by_concurrency``: the log's tokens are concurrency × max_model_len, before it blocks shared among the groups.
-    ``one_capacity_line``: it prints tokens and concurrency in one line. ``reserves_in_flight``: windows reserve the tokens of
-    all batches in flight, not of one. ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: that
-    check's refusal says which length would fit. ``auto_fit``: --max-model-len -1 takes what fits. ``yarn_from_original``:
-    YaRN's factor stretches its original length, later the limit is taken as stretched. ``has_v2``: there is a V2 model
-    runner; ``runner``: models that it serves by default. ``async_scheduling``: it is the default; ``async_pp``: with pipeline
-    stages, too. ``hybrid_prefix_caching``: hybrids cache prefixes by default. ``mamba_cache``: what Mamba layers then keep:
-    the state of every block (``all``, others keep no prefix), the same where others keep what is aligned to blocks
-    (``either``), or all the latter (``align``). ``profile``: which measured overheads hold. ``group_ratio``: groups are as
-    wide as the largest bucket of layers where that is less than so many times the smallest; 0 where every layer is kept as
-    full attention. ``exports_states``: prefills keep a block more for the states they export. ``needs_by_group``: the fit
-    check counts what groups waste. ``words``: how its refusals are put. ``swap_space_gib``: what V0 pins of the host's
-    memory. ``float32_in_half``: such checkpoints run in float16.
+    ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization`` is the
+    default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default. ``tokens_by_concurrency``: the
+    log's tokens are concurrency × max_model_len, before it blocks shared among the groups. ``one_capacity_line``: it prints tokens and
+    concurrency in one line. ``reserves_in_flight``: windows reserve the tokens of all batches in flight, not of one.
+    ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: that check's refusal says which length would fit.
+    ``auto_fit``: --max-model-len -1 takes what fits. ``yarn_from_original``: YaRN's factor stretches its original length, later the
+    limit is taken as stretched. ``has_v2``: there is a V2 model runner; ``runner``: models that it serves by default.
+    ``async_scheduling``: it is the default; ``async_pp``: with pipeline stages, too. ``hybrid_prefix_caching``: hybrids cache prefixes
+    by default. ``mamba_cache``: what Mamba layers then keep: the state of every block (``all``, others keep no prefix), the same where
+    others keep what is aligned to blocks (``either``), or all the latter (``align``). ``profile``: which measured overheads hold.
+    ``group_ratio``: groups are as wide as the largest bucket of layers where that is less than so many times the smallest; 0 where
+    every layer is kept as full attention. ``exports_states``: prefills keep a block more for the states they export.
+    ``needs_by_group``: the fit check counts what groups waste. ``words``: how its refusals are put. ``swap_space_gib``: what V0 pins of
+    the host's memory. ``float32_in_half``: such checkpoints run in float16. ``matches_cache_type``: a cache in 16 bits must have the
+    model's type.
 
     Defaults of the batch: ``small_a100``: an A100 gets those of a small GPU. ``large_gpu``: from 160 GiB on the largest.
-    ``small_gb10``: a GB10 gets the small ones, too. ``clips_batch``: they are clipped to what the sequences can fill. Captured
-    batch sizes: ``graph_step`` beyond 256; ``wide_graphs``: up to 1024 on data-center Blackwell; ``decode_graphs``: also every
-    width of a decode batch.
+    ``small_gb10``: a GB10 gets the small ones, too. ``clips_batch``: they are clipped to what the sequences can fill.
+    ``batched_experts``: fewer where replicas swap whole batches of tokens. Captured batch sizes: ``graph_step`` beyond 256;
+    ``wide_graphs``: up to 1024 on data-center Blackwell; ``decode_graphs``: also every width of a decode batch.
     """
 
     since: str
@@ -70,15 +70,7 @@ class Rules(NamedTuple):
     decode_graphs: bool = False
 
 
-_V0 = Rules(
-    "0.6.0",
-    "vllm 0.6.6 config.py, worker/worker.py",
-    v1=False,
-    profile="0.6",
-    names_longest=False,
-    swap_space_gib=4.0,
-    float32_in_half=True,
-)
+_V0 = Rules("0.6.0", "vllm 0.6.6 config.py", v1=False, profile="0.6", names_longest=False, swap_space_gib=4.0, float32_in_half=True)
 _0_8 = _V0._replace(
     since="0.8.0",
     v1=True,
@@ -124,7 +116,12 @@ _0_18 = _0_17._replace(
     source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
 )
 _0_20 = _0_18._replace(
-    since="0.20.0", batched_experts=True, gpu_memory_utilization=0.92, estimates_graphs="on", profile="0.20", source="vllm 0.20.0 config/cache.py, envs.py"
+    since="0.20.0",
+    batched_experts=True,
+    gpu_memory_utilization=0.92,
+    estimates_graphs="on",
+    profile="0.20",
+    source="vllm 0.20.0 config/cache.py, envs.py",
 )
 _0_20_2 = _0_20._replace(since="0.20.2", tokens_by_concurrency=True, source="vllm 0.20.2 v1/core/kv_cache_utils.py, printed tokens")
 _0_22 = _0_20_2._replace(since="0.22.0", words="cpu", source="vllm 0.22.1 v1/core/kv_cache_utils.py; 0.21 was not read")
@@ -153,9 +150,11 @@ _0_29 = _0_27._replace(
     source="vllm 0.29.0 v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory; config/vllm.py, use_v2_model_runner",
 )
 _0_30 = _0_29._replace(
-    since="0.30.0", yarn_from_original=False, matches_cache_type=True, source="vllm 0.31.0 config/model.py, _get_and_verify_max_len; 0.30 was not read"
+    since="0.30.0", yarn_from_original=False, source="vllm 0.31.0 config/model.py, _get_and_verify_max_len; 0.30 was not read"
 )
-_0_33 = _0_30._replace(since="0.33.0", small_gb10=True, source="vllm 0.33.0 engine/arg_utils.py, get_batch_defaults; 0.32 was not read")
+_0_33 = _0_30._replace(
+    since="0.33.0", small_gb10=True, matches_cache_type=True, source="vllm 0.33.0 engine/arg_utils.py, config/vllm.py; 0.32 was not read"
+)
 
 RULES = (_V0, _0_8, _0_9, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_22, _0_24, _0_26, _0_27, _0_29, _0_30, _0_33)
 

@@ -47,6 +47,10 @@ def test_an_unknown_card_counts_as_small_and_a_budget_by_its_size() -> None:
         ("--performance-mode throughput --max-num-seqs 8", "0.33.0", 16384, 8),
         ("--no-enable-chunked-prefill --max-num-batched-tokens 16", "0.33.0", 16, 16),
         ("--no-enable-chunked-prefill", "0.33.0", 8192, 1024),
+        ("-dp 2 -ep --all2all-backend deepep_low_latency", "0.33.0", 256, 256),
+        ("-dp 2 -ep --all2all-backend naive", "0.33.0", 8192, 1024),
+        ("-dp 2 --all2all-backend deepep_low_latency", "0.33.0", 8192, 1024),
+        ("-dp 2 -ep --all2all-backend deepep_low_latency", "0.18.1", 8192, 1024),
     ],
 )
 def test_the_step_as_said(flags: str, version: str, tokens: int, seqs: int) -> None:
