@@ -10,6 +10,7 @@ from kvplan.specs.config import Config
 
 METHODS = "kvplan.specs.quantization"
 ASSUMED = "float32"
+_OF_MODEL = ("expert_dtype",)  # what a config says of its quantization outside quantization_config
 _SMALLEST_SHARE_LESS = 90  # hundredths: under 2 bits of 16, with scales
 
 
@@ -34,7 +35,11 @@ def stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
 def _quantization(cfg: Config) -> Config | None:
     """``quantization_config``, at the top level or of the language model inside."""
     places = (cfg, cfg.sub("text_config"))
-    return next((place.sub("quantization_config") for place in places if place.has("quantization_config")), None)
+    place = next((place for place in places if place.has("quantization_config")), None)
+    if place is None:
+        return None
+    of_model = {key: place.data[key] for key in _OF_MODEL if place.has(key)}
+    return place.sub("quantization_config").with_defaults(of_model)
 
 
 def _method(quantization: Config) -> str:
