@@ -21,7 +21,9 @@ def load(ref: str) -> ModelSpec:
             from kvplan.specs.gguf.local import load_folder
 
             return load_folder(path)._replace(id=ref.rstrip("/") or ref)
-        return _from_config_file(_config_in(path, ref))._replace(id=ref.rstrip("/") or ref, source="dir")
+        from kvplan.specs.folder import with_folder
+
+        return with_folder(_from_config_file(_config_in(path, ref)), path)._replace(id=ref.rstrip("/") or ref, source="dir")
     if path.suffix in (".yaml", ".yml"):
         return _outside_spec(read_yaml(path), ref)
     if _is_gguf(path):

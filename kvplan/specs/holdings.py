@@ -1,0 +1,95 @@
+"""What a checkpoint holds of a model, and what besides: each tensor's part and role, told by its name, shape and the spec."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from kvplan.core.checkpoint import Checkpoint, Part, Tensor, summed
+from kvplan.core.model import ModelSpec, Role
+from kvplan.specs.tensor_names import part_and_role
+
+Placed = tuple[Part, Role, Tensor]
+
+_TOWERS: tuple[Role, ...] = ("vision", "audio", "projector")
+_ENDS: tuple[Role, ...] = ("embedding", "lm_head")
+_LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
+_HEAD = re.compile(r"(?:^|\.)lm_head\.(?!bias$)[^.]+$")
+_NUMBERED = re.compile(r"\.\d+\.")
+_CORRECTION = re.compile(r"(e_score_)?correction_bias|expert_bias")
+_MASK_DIMS = 4
+
+
+def checkpoint_of(spec: ModelSpec, tensors: Sequence[Tensor], n_files: int, file_bytes: int) -> Checkpoint:
+    """The safetensors checkpoint of ``spec`` whose headers list ``tensors``; ``file_bytes`` is what its files take."""
+    reader = _Reader(spec)
+    placed = reader.without_copies([reader.placed(tensor) for tensor in tensors])
+    total = sum(tensor.n_bytes for tensor in tensors)
+    return Checkpoint("safetensors", "headers", n_files, file_bytes, total, summed(placed))
+
+
+class _Reader:
+    """What of a spec decides where a tensor belongs."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        groups = list(spec.groups())
+        roles = {group.role for group in groups}
+        self._quantized = spec.quantization is not None
+        self._n_layers = spec.n_layers
+        self._has_tower = bool(roles.intersection(_TOWERS)) or any(caveat.rule == "KV009" for caveat in spec.caveats)
+        self._params = {_leaf(group.name) for group in groups if group.role != "scale"}
+        self._kept = {_leaf(group.name) for group in groups if group.role == "scale"}
+        self._ties_head = any(group.role == "lm_head" and group.tied_to for group in groups)
+        self._tables = _tables(spec)
+
+    def placed(self, tensor: Tensor) -> Placed:
+        """Part and role of one tensor, copies of shared ones not yet told apart."""
+        name, leaf = tensor.name, _leaf(tensor.name)
+        if leaf == "bias" and len(tensor.shape) == _MASK_DIMS and tensor.shape[:2] == (1, 1):
+            return "buffer", "other", tensor  # a causal mask: biases have one dimension, those of experts two
+        part, role = part_and_role(name, scales=self._quantized)
+        if role == "scale" and leaf in self._params and leaf not in self._kept:
+            part, role = part_and_role(name, scales=False, kept=False)
+        elif part != "buffer" and leaf in self._kept and leaf not in self._params:
+            role = "scale"
+        if part == "model":
+            if role in _TOWERS and not self._has_tower:
+                part = "tower"
+            elif role not in _TOWERS and role != "encoder" and self._is_behind(name):
+                part = "mtp"
+        return part, role, tensor
+
+    def _is_behind(self, name: str) -> bool:
+        """Whether the tensor is in a layer behind the model's last: next-token layers go on counting."""
+        layer = _LAYER.search(name)
+        return layer is not None and int(layer[1]) >= self._n_layers
+
+    def without_copies(self, placed: list[Placed]) -> Iterator[Placed]:
+        """``placed``, with tables that the model has once and the files again as part ``tied``; outputs are told first."""
+        extra = self._extra(placed)
+        table = any(part == "model" and role == "embedding" for part, role, _ in placed)
+        for part, role, tensor in placed:
+            copied = tensor.name in extra or (self._ties_head and table and _HEAD.search(tensor.name) is not None)
+            yield "tied" if part == "model" and copied else part, role, tensor
+
+    def _extra(self, placed: Iterable[Placed]) -> set[str]:
+        """Names of tables that are stored more often than the model has them."""
+        stored: dict[int, list[tuple[bool, bool, str]]] = {}
+        for part, role, tensor in placed:
+            table = len(tensor.shape) == 2 and tensor.n_elems in self._tables and not _NUMBERED.search(tensor.name)
+            if table and part == "model" and role not in (*_TOWERS, "scale"):
+                inner = "encoder" in tensor.name or "decoder" in tensor.name
+                stored.setdefault(tensor.n_elems, []).append((role == "lm_head", inner, tensor.name))
+        return {name for n, tables in stored.items() for _, _, name in sorted(tables)[max(1, self._tables[n]) :]}
+
+
+def _leaf(name: str) -> str:
+    """The name's last part; what corrects routing scores goes by many."""
+    leaf = name.rpartition(".")[2]
+    return "expert_bias" if _CORRECTION.fullmatch(leaf) else leaf
+
+
+def _tables(spec: ModelSpec) -> Counter[int]:
+    """How many matrices the model has outside its layers of each size that a table of tokens has."""
+    matrices = [group for group in spec.weights if group.cols > 1 and group.role not in _TOWERS]
+    sizes = {group.rows * group.cols for group in matrices if group.role in _ENDS or "embed" in group.name}
+    return Counter({n: sum(g.n_copies for g in matrices if g.rows * g.cols == n and not g.tied_to) for n in sizes})
