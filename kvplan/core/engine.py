@@ -108,6 +108,11 @@ class Engine(Protocol[S]):
         """Versions whose rules are modelled, oldest first."""
         ...
 
+    @property
+    def formats(self) -> Sequence[str]:
+        """Formats of checkpoints whose quantization it runs as it is stored: safetensors, gguf."""
+        ...
+
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """Read an engine command."""
         ...

@@ -1,21 +1,20 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
-import importlib
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kvplan import _discover
 from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
 from kvplan.core.engine import Deployment, Engine, Flag, Parsed
-from kvplan.core.errors import RequestError, did_you_mean
+from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
 from kvplan.core.workload import Workload
-from kvplan.estimator import findings, inverse
+from kvplan.estimator import findings, inverse, precision
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import workload
+from kvplan.estimator.engines import find_engine
 from kvplan.estimator.options import Options, in_words
 from kvplan.specs import load_model
 
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from kvplan.estimator.options import Keywords
+    from kvplan.estimator.precision import Precision
 
 __all__ = ["Estimate", "Options", "answer", "estimate"]
 
 DEFAULT_ENGINE = "transformers"
-ENGINES = "kvplan.engines"
 
 # What an option of kvplan is called among an engine's own settings.
 _SETTINGS = {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
@@ -48,9 +47,11 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
-    engine, version, parsed = _engine(options)
+    engine, version, parsed, asked = _engine(options)
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
+    if asked.checkpoint and not (asked.is_plain and model.quantization is None):
+        model = _on_paper(ref, _stamp(ref), asked.checkpoint)
     load, notes = workload(options, model)
     node = _node(options, probe=probe)
     settings = engine.resolve(parsed, load, model, node, version)
@@ -99,33 +100,28 @@ def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
     return model, Size(model.n_params, model.n_active_params)
 
 
-def _engine(options: Options) -> tuple[Engine[object], str, Parsed]:
-    """The engine, its version, and its settings as the command and the options name them; options win."""
-    asked = options.engine if options.engine is not None else options.command[0] if options.command else DEFAULT_ENGINE
-    name, at, version = asked.partition("@")
+@lru_cache(maxsize=256)
+def _on_paper(ref: str, stamp: tuple[int, int] | None, name: str) -> ModelSpec:
+    from kvplan.specs.paper import requantized
+
+    return requantized(_model(ref, stamp)[0], name)
+
+
+def _engine(options: Options) -> tuple[Engine[object], str, Parsed, "Precision"]:
+    """The engine, its version, its settings as the command and the options name them (options win), and what --dtype means to it."""
+    named = options.engine if options.engine is not None else options.command[0] if options.command else DEFAULT_ENGINE
+    name, at, version = named.partition("@")
     engine, version = find_engine(name.lower()), version.removeprefix("v")
     if at and not version:
         raise RequestError(
-            "unknown_version", f"engine '{asked}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
+            "unknown_version", f"engine '{named}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
         )
     version = version or engine.versions[-1]
     parsed = engine.parse(options.command or (engine.name,), {}, version)
-    said = options._asdict()
+    asked = precision.read(options.dtype, engine.name)
+    said = options._asdict() | {"dtype": asked.load_as}
     flags = tuple(Flag(setting, said[option]) for option, setting in _SETTINGS.items() if said[option] is not None)
-    return engine, version, parsed._replace(flags=(*parsed.flags, *flags))
-
-
-@lru_cache(maxsize=16)
-def find_engine(name: str) -> Engine[object]:
-    """The engine that people call ``name``. Raises RequestError with near matches."""
-    module = _discover.claimant(ENGINES, "NAMES", name)
-    if module is None:
-        known = _discover.claimants(ENGINES, "NAMES")
-        raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
-        )
-    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
-    return engine
+    return engine, version, parsed._replace(flags=(*parsed.flags, *flags)), asked
 
 
 def _node(options: Options, *, probe: bool) -> Node:

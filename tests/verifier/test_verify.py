@@ -41,7 +41,7 @@ def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param({"cache": "quantized"}, "no quantized cache", id="a cache that random weights can't show"),
         pytest.param({"kv_dtype": "float8_e4m3fn"}, "no quantized cache", id="a cache of fewer bits"),
         pytest.param({"kv_dtype": "float32"}, "not in float32", id="a cache of more bits"),
-        pytest.param({"dtype": "int4"}, "none in int4", id="weights in no type of torch"),
+        pytest.param({"dtype": "int4"}, "int4 needs real ones", id="quantized weights"),
     ],
 )
 def test_what_is_not_run_so(options: "Keywords", words: str, tmp_path: Path) -> None:
