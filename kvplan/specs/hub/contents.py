@@ -11,6 +11,7 @@ from kvplan.specs.hub.address import Address
 from kvplan.specs.hub.headers import opened
 from kvplan.specs.hub.repos import Repo
 from kvplan.specs.sources import LocalFile, Source
+from kvplan.specs.weight_files import choose, with_weights
 
 CONFIG = "config.json"
 _ADAPTER, _MISTRAL = "adapter_config.json", "params.json"
@@ -26,9 +27,9 @@ def spec_in(repo: Repo, address: Address) -> ModelSpec:
             raise _no_file(repo, address, ggufs)
         return _from_gguf(repo, address.filename)
     if ggufs and (CONFIG not in repo.files or not any(name.endswith(_OTHER_WEIGHTS) for name in repo.files)):
-        from kvplan.specs.gguf.choice import choose
+        from kvplan.specs.gguf import choice
 
-        return _from_gguf(repo, choose(repo.files, repo.repo_id, prefix=f"{address}:"))
+        return _from_gguf(repo, choice.choose(repo.files, repo.repo_id, prefix=f"{address}:"))
     if CONFIG not in repo.files:
         raise _nothing(repo)
     return _from_config(repo)
@@ -39,11 +40,26 @@ def _from_config(repo: Repo) -> ModelSpec:
         return (repo.json(name), f"{repo.repo_id}/{name}") if name in repo.files else None
 
     try:
-        return spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", beside)
+        return _weighed(spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", beside), repo)
     except UnavailableError as problem:
         if not problem.kind.startswith("gated"):
             raise
         raise UnavailableError(problem.kind, problem.message, hint=problem.hint, details=_known_sizes(repo)) from None
+
+
+def _weighed(spec: ModelSpec, repo: Repo) -> ModelSpec:
+    """``spec`` with its checkpoint; as it is where there is none, or where not all of it lies in the cache that must do."""
+    try:
+        chosen = choose(repo.files, repo.json)
+    except RequestError as problem:
+        if problem.kind == "missing_weights" and not repo.is_whole:
+            return spec
+        raise
+    if chosen is None:
+        return spec
+    with ExitStack() as stack:
+        sources = opened(repo, list(chosen.sizes)) if chosen.format == "safetensors" else {}
+        return with_weights(spec, chosen, _opener(sources, repo, stack))
 
 
 def _from_gguf(repo: Repo, first: str) -> ModelSpec:

@@ -52,7 +52,8 @@ def _from_cache(address: Address, problem: UnavailableError) -> ModelSpec:
         message = f"{problem.message}, and the cache does not hold {address.filename or CONFIG}"
         raise UnavailableError(problem.kind, message, hint=problem.hint, details=problem.details)
     spec = _spec(repo, address)
-    caveat = Caveat("KV017", "note", f"{problem.message}: read from the cache, as of commit {commit}", "")
+    weights = "" if spec.checkpoint else "; its weights are not there and counted by arithmetic"
+    caveat = Caveat("KV017", "note", f"{problem.message}: read from the cache, as of commit {commit}{weights}")
     return spec._replace(caveats=(*spec.caveats, caveat))
 
 
