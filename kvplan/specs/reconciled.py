@@ -62,7 +62,9 @@ def _converted(spec: ModelSpec, held: Counter[str]) -> list[Caveat]:
     expected = Counter[str]()
     for group in spec.groups():
         expected[group.dtype or spec.stored_dtype] += group.n_params
-    other = {dtype: n - expected[dtype] for dtype, n in held.items() if n > expected[dtype] and dtype != spec.stored_dtype}
+    other = {
+        dtype: n - expected[dtype] for dtype, n in held.items() if dtype in PLAIN and n > expected[dtype] and dtype != spec.stored_dtype
+    }
     if not other:
         return []
     found = ", ".join(f"{n:,} in {dtype}" for dtype, n in other.items())
@@ -79,6 +81,9 @@ def _converted(spec: ModelSpec, held: Counter[str]) -> list[Caveat]:
 
 def _reason(spec: ModelSpec, tensors: Sequence[Tensor], more: int) -> str:
     """Why the files may hold ``more`` parameters than are counted, or fewer."""
+    packed = sum(tensor.n_bytes for tensor in tensors if tensor.dtype not in PLAIN)
+    if 2 * packed > sum(tensor.n_bytes for tensor in tensors):
+        return "most are packed by a quantization that the config does not name"
     numbers = {int(found[1]) for tensor in tensors if (found := _LAYER.search(tensor.name))}
     if numbers and max(numbers) + 1 < spec.n_layers:
         return f"they end with layer {max(numbers)}, the config has {spec.n_layers} layers"

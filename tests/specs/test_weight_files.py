@@ -137,6 +137,9 @@ def test_more_or_fewer_parameters_than_counted() -> None:
     assert told(untied)[0].endswith("a table of the vocabulary less, stored apart or shared")
     longer = read(spec, layout | {"embed_tokens.weight": ("BF16", (128, 32))})
     assert told(longer)[0].endswith("'embed_tokens.weight' has 128 rows, the config's vocabulary 96")
+    packed = read(spec, {"model.layers.1.mlp.up_proj.weight": ("U32", (99, 99))})
+    assert len(packed.caveats) == 1
+    assert told(packed)[0].endswith("most are packed by a quantization that the config does not name")
 
 
 def test_other_element_types_than_the_config_says() -> None:
