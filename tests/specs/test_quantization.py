@@ -6,6 +6,7 @@ import pytest
 
 from kvplan.specs.build import build
 from kvplan.specs.config import ConfigError
+from tests.specs.quantized import PROJECTIONS, SMALL
 
 QWEN_7B: dict[str, Any] = {
     "model_type": "qwen2",
@@ -32,18 +33,6 @@ GPT_OSS_20B: dict[str, Any] = {
     "num_experts_per_tok": 4,
     "sliding_window": 128,
 }
-SMALL: dict[str, Any] = QWEN_7B | {
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 1000,
-    "torch_dtype": "bfloat16",
-}
-# per layer: q and o 256 · 256, k and v 128 · 256, three of 512 · 256
-PROJECTIONS = [(256, 256), (256, 256), (128, 256), (128, 256), (512, 256), (512, 256), (256, 512)]
-REST = 2 * (2 * 1000 * 256 + 256 + 2 * (2 * 256 + 256 + 2 * 128))  # embeddings, head, norms, biases of q, k, v; two bytes each
 
 
 def test_awq_of_qwen2_5_7b_is_as_large_as_its_files() -> None:
@@ -61,53 +50,6 @@ def test_mxfp4_of_gpt_oss_20b_is_as_large_as_its_files() -> None:
     assert spec.weight_bytes == 13_761_264_768
     assert spec.stored_dtype == "bfloat16"
     assert spec.caveats == ()
-
-
-@pytest.mark.parametrize(
-    ("config", "bytes_of"),
-    [
-        pytest.param(
-            {"quant_method": "fp8", "weight_block_size": [128, 128]},
-            lambda rows, cols: rows * cols + 4 * (-(-rows // 128)) * (-(-cols // 128)),
-            id="fp8 blocks",
-        ),
-        pytest.param({"quant_method": "fp8", "activation_scheme": "static"}, lambda rows, cols: rows * cols + 4, id="fp8 tensors"),
-        pytest.param({"quant_method": "fbgemm_fp8"}, lambda rows, cols: rows * cols + 4 * rows, id="fp8 rows"),
-        pytest.param(
-            {"quant_method": "gptq", "bits": 4, "group_size": 128},
-            lambda rows, cols: rows * cols // 2 + 2 * rows * (cols // 128) + rows * (cols // 128) // 2 + 4 * cols,
-            id="gptq",
-        ),
-        pytest.param({"quant_method": "bitsandbytes", "load_in_8bit": True}, lambda rows, cols: rows * cols + 4 * rows + 1, id="int8"),
-        pytest.param(
-            {"quant_method": "bitsandbytes", "load_in_4bit": True},
-            lambda rows, cols: rows * cols // 2 + rows * cols // 16 + 64 + 90,
-            id="nf4",
-        ),
-        pytest.param({"quant_method": "bitnet"}, lambda rows, cols: rows * cols // 4 + 2, id="ternary"),
-        pytest.param({"quant_algo": "NVFP4"}, lambda rows, cols: rows * cols // 2 + rows * cols // 16 + 8, id="nvfp4"),
-        pytest.param(
-            {
-                "quant_method": "compressed-tensors",
-                "config_groups": {"g": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}},
-            },
-            lambda rows, cols: rows * cols + 2 * rows,
-            id="fp8 channels",
-        ),
-        pytest.param(
-            {
-                "quant_method": "compressed-tensors",
-                "format": "pack-quantized",
-                "config_groups": {"g": {"weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}}},
-            },
-            lambda rows, cols: rows * cols // 2 + 2 * rows * (cols // 32) + 16,
-            id="int4 groups",
-        ),
-    ],
-)
-def test_layouts(config: dict[str, Any], bytes_of: Any) -> None:
-    spec = build(SMALL | {"quantization_config": config}, where="c")
-    assert spec.weight_bytes == REST + 2 * sum(bytes_of(rows, cols) for rows, cols in PROJECTIONS)
 
 
 @pytest.mark.parametrize("pattern", ["model.layers.1.self_attn*", "re:.*layers\\.1\\.self_attn.*", "layers.1.self_attn", "*.1.self_attn.*"])
