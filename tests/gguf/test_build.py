@@ -84,11 +84,11 @@ def test_mixed_element_types() -> None:
     assert [(run.n_layers, run.layer.weights[0].dtype) for run in spec.runs] == [(2, None), (1, "q6_k"), (1, None)]
     assert spec.weight_bytes == sum(tensor.n_bytes for tensor in made.tensors)
     assert spec.n_params == sum(tensor.n_elems for tensor in made.tensors)
-    assert (spec.stored_dtype, spec.quantization) == ("q4_k", "q4_k")
+    assert (spec.stored_dtype, spec.quantization) == ("q4_k", None)
     numbered = made._replace(values={**made.values, "general.file_type": 15})
     assert build(numbered, "small.gguf").quantization == "q4_k_m"
     unknown = made._replace(values={**made.values, "general.file_type": 1024})
-    assert build(unknown, "small.gguf").quantization == "q4_k"
+    assert build(unknown, "small.gguf").quantization is None
 
 
 def test_the_order_of_tensors_does_not_matter() -> None:
