@@ -196,6 +196,28 @@ def test_what_is_quantized_is_taken_back_first(config: dict[str, Any], quantizat
     assert requantized(packed, "int4").weight_bytes == requantized(plain, "int4").weight_bytes
 
 
+def test_layers_that_were_left_alone_are_like_the_others_again() -> None:
+    quantization = {"quant_method": "fp8", "modules_to_not_convert": ["model.layers.1"]}
+    packed = build(SMALL | {"quantization_config": quantization}, where="c")
+    assert [run.n_layers for run in packed.runs] == [1, 1]
+    assert [run.n_layers for run in requantized(packed, "int8").runs] == [2]
+
+
+def test_scales_of_a_cache_go_too() -> None:
+    quantization = {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "exclude_modules": ["*self_attn*"]}
+    packed = build(SMALL | {"quantization_config": quantization}, where="c")
+    assert named(packed, "self_attn.k_proj.k_scale").dtype == "float32"
+    assert requantized(packed, "bfloat16").weight_bytes == 2 * packed.n_params
+
+
+def test_vectors_of_a_gguf_are_float32_only_there() -> None:
+    plain = build(SMALL, where="c")
+    packed = requantized(plain, "q4_k_m")._replace(source="gguf", stored_dtype="q4_k")
+    assert named(packed, "norm.weight").dtype == "float32"
+    assert requantized(packed, "float16").weight_bytes == 2 * plain.n_params
+    assert requantized(packed, "iq4_xs").weight_bytes == requantized(plain, "iq4_xs").weight_bytes
+
+
 def test_deepseek_v3_in_bfloat16_is_two_bytes_a_parameter() -> None:
     # deepseek-ai/DeepSeek-V3 is published in FP8; its 58 routers have a buffer of 256 in float32
     spec = requantized(load_model("deepseek-v3"), "bfloat16")

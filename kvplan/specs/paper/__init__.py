@@ -11,7 +11,7 @@ from kvplan.core.dtypes import dtype
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import Caveat, Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.specs.config import Config
-from kvplan.specs.parts.blocks import Groups
+from kvplan.specs.parts.blocks import Groups, runs
 
 SCHEMES = "kvplan.specs.paper"
 PLAIN = ("float64", "float32", "float16", "bfloat16")
@@ -88,11 +88,15 @@ def _taken_back(spec: ModelSpec, name: str) -> ModelSpec:
 
 
 def dequantized(spec: ModelSpec, base: str) -> ModelSpec:
-    """``spec`` with its packed weights in ``base``, without what stood beside them: scales, zero points, code books."""
+    """``spec`` with its packed weights in ``base``, without what stood beside them: scales, zero points, code books.
+
+    Of a GGUF file everything is: that its vectors are float32 belongs to the format.
+    """
+    rewritten = _always if spec.source == "gguf" else _is_packed
     return spec._replace(
-        runs=tuple(LayerRun(run.n_layers, _unpacked(run.layer)) for run in spec.runs),
-        mtp=tuple(LayerRun(run.n_layers, _unpacked(run.layer)) for run in spec.mtp),
-        weights=_without_scales(spec.weights),
+        runs=runs(_unpacked(layer, rewritten) for layer in spec.layers()),
+        mtp=tuple(LayerRun(run.n_layers, _unpacked(run.layer, rewritten)) for run in spec.mtp),
+        weights=_without_scales(spec.weights, rewritten),
         stored_dtype=base,
         quantization=None,
         exact=not _inexact_anyway(spec),
@@ -124,22 +128,35 @@ def _inexact_anyway(spec: ModelSpec) -> bool:
     return any(caveat.rule in _INEXACT for caveat in spec.caveats)
 
 
-def _unpacked(layer: Layer) -> Layer:
-    return layer._replace(weights=_without_scales(layer.weights))
+def _unpacked(layer: Layer, rewritten: Callable[[WeightGroup], bool]) -> Layer:
+    return layer._replace(weights=_without_scales(layer.weights, rewritten))
 
 
-def _without_scales(groups: Groups) -> Groups:
+def _without_scales(groups: Groups, rewritten: Callable[[WeightGroup], bool]) -> Groups:
     """Scales are named after the weight that they stand beside; masks and tables of the model itself stay."""
     stems = {group.name.removesuffix(".weight") for group in groups if _is_packed(group)}
-    kept = (group for group in groups if group.role != "scale" or group.name.rpartition(".")[0] not in stems)
-    return tuple(group._replace(dtype=None) if _is_packed(group) else group for group in kept)
+    kept = (group for group in groups if group.role != "scale" or not _is_beside(group, stems))
+    return tuple(group._replace(dtype=None) if group.role != "scale" and rewritten(group) else group for group in kept)
+
+
+def _is_beside(group: WeightGroup, stems: set[str]) -> bool:
+    stem, _, end = group.name.rpartition(".")
+    return stem in stems or end in _OF_CACHES
 
 
 def _is_packed(group: WeightGroup) -> bool:
     return group.role != "scale" and group.dtype is not None and group.dtype not in PLAIN
 
 
+def _always(group: WeightGroup) -> bool:
+    return True
+
+
 _INEXACT = ("KV001", "KV005", "KV009")
 _OFF_BY_LIKENESS = (5, 5)
-_OF_THE_STORED = ("KV004",)
+_OF_THE_STORED = ("KV004", "KV019", "KV020", "KV023")
+"""Caveats of how weights are stored now, which is past on paper."""
+
+_OF_CACHES = ("k_scale", "v_scale")
+"""Scales of an FP8 cache, which lie in checkpoints of quantized weights."""
 _TAKEN_BACK = "such a checkpoint must exist, or be made by dequantizing this one; without --dtype it is counted as stored"
