@@ -21,7 +21,9 @@ ROLES: dict[Role, tuple[str, ...]] = {
     "router": ("ffn_gate_inp.weight", "exp_probs_b.bias", "ffn_gate_tid2eid.weight"),
     "expert": ("ffn_gate_exps.weight", "ffn_down_exps.bias", "ffn_up_chexps.weight", "ffn_gate.12.weight", "ffn_gate_up_exps.weight"),
     "shared_expert": ("ffn_up_shexp.weight", "ffn_gate_inp_shexp.weight"),
-    "vision": ("vis_attn_qkv.weight",),
+    "vision": ("vis_attn_qkv.weight", "v.blk.0.attn_norm.weight"),
+    "audio": ("a.blk.0.attn_q.weight",),
+    "projector": ("mm.0.weight",),
     "other": ("rope_freqs.weight", "rope_factors_long.weight", "altup_proj.weight", "inp_gate.weight", "hc_attn_fn.weight", "unheard_of"),
 }
 
