@@ -59,7 +59,7 @@ def test_quantized_weights_are_not_random(tmp_path: Path) -> None:
 
 def test_weights_in_no_type_of_torch_are_not_run(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="none in float8_e5m2"):
-        verify(write(tmp_path, LLAMA | {"torch_dtype": "float8_e5m2"}))
+        verify(write(tmp_path, LLAMA | {"dtype": "float8_e5m2"}))
 
 
 def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
