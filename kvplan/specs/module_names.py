@@ -59,10 +59,10 @@ class Named:
                 self._regexes.append(re.compile(_renamed(pattern[3:])))
             elif "*" in plain:
                 found = _OF_LAYER.match(plain)
-                glob = plain if plain.startswith("*") else f"{plain}*"
+                glob = "|".join(map(fnmatch.translate, (plain, f"{plain}.*")))  # the modules, and what stands in them
                 # a star after the layer's own number is for that layer and for those whose number begins so
                 layer = int(found[1]) if found and not plain.startswith(f"layers.{found[1]}*") else None
-                self._globs.setdefault(layer, []).append(re.compile(fnmatch.translate(glob)))
+                self._globs.setdefault(layer, []).append(re.compile(glob))
             else:
                 self._plain.add(module_name(plain))
 

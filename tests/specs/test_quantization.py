@@ -1,5 +1,6 @@
 """Bytes of quantized checkpoints against the sizes of the published files."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -48,8 +49,32 @@ def test_mxfp4_of_gpt_oss_20b_is_as_large_as_its_files() -> None:
     config = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "lm_head"]}
     spec = build(GPT_OSS_20B | {"quantization_config": config}, where="c")
     assert spec.weight_bytes == 13_761_264_768
-    assert spec.stored_dtype == "bfloat16"
+    assert (spec.stored_dtype, spec.exact) == ("bfloat16", True)
     assert spec.caveats == ()
+
+
+def test_fp8_of_deepseek_v3_is_as_large_as_its_files() -> None:
+    # deepseek-ai/DeepSeek-V3: 688,574,839,360 bytes with the next-token layer; by type the Hub counts these elements
+    sizes = {"hidden_size": 7168, "intermediate_size": 18432, "num_hidden_layers": 61, "num_attention_heads": 128, "vocab_size": 129280}
+    config = {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "torch_dtype": "bfloat16", **sizes}
+    spec = build(config | {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}, where="c")
+    drafting = [group for run in spec.mtp for group in run.layer.weights]
+    assert spec.weight_bytes == 673_150_611_808
+    assert spec.weight_bytes + sum(group.n_bytes(spec.stored_dtype) for group in drafting) == 688_574_839_360
+    elems: Counter[str] = Counter()
+    for group in (*spec.groups(), *drafting):
+        elems[group.dtype or spec.stored_dtype] += group.rows * group.cols * group.n_copies
+    assert elems == {"bfloat16": 3_918_786_560, "float8_e4m3fn": 680_571_043_840, "float32": 41_555_600}
+
+
+def test_fp8_of_qwen3_8b_is_within_what_is_not_known_of_its_scales() -> None:
+    # Qwen/Qwen3-8B-FP8: 9,436,551,168 bytes; its 423,936 scales are in bfloat16, DeepSeek's in float32, and no key says which
+    sizes = {"hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32, "vocab_size": 151936}
+    config = {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "torch_dtype": "bfloat16", **sizes, "head_dim": 128}
+    quantization = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    spec = build(config | {"num_key_value_heads": 8, "quantization_config": quantization}, where="c")
+    assert spec.weight_bytes - 2 * 423_936 == 9_436_551_168
+    assert (spec.exact, spec.off_by) == (False, (1, 0))
 
 
 @pytest.mark.parametrize("pattern", ["model.layers.1.self_attn*", "re:.*layers\\.1\\.self_attn.*", "layers.1.self_attn", "*.1.self_attn.*"])
