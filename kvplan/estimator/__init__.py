@@ -14,7 +14,7 @@ from kvplan.core.workload import Workload
 from kvplan.estimator import findings, inverse, precision
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import workload
-from kvplan.estimator.engines import find_engine
+from kvplan.estimator.engines import check_reads, find_engine
 from kvplan.estimator.options import Options, in_words
 from kvplan.specs import load_model
 
@@ -50,6 +50,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     engine, version, parsed, asked = _engine(options)
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
+    check_reads(engine, model)
     if asked.checkpoint and not (asked.is_plain and model.quantization is None):
         model = _on_paper(ref, _stamp(ref), asked.checkpoint)
     load, notes = workload(options, model)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.configs import LLAMA
+from tests.gguf.writing import header, llama, llama_tensors
 from tests.running import Run, refused
 
 GOOD = LLAMA | {"torch_dtype": "float16"}
@@ -198,3 +199,14 @@ def test_yaml_that_is_none(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("id: [1\nconfig: }")
     assert "mine.yaml:2:" in refused(kvplan, "estimate", str(path))
+
+
+def test_a_gguf_is_not_taken_for_what_transformers_makes_of_it(kvplan: Run, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    head, n_data = header(llama(), llama_tensors())
+    path.write_bytes(head + bytes(n_data))
+    found = kvplan("estimate", str(path))
+    assert found.code == 3
+    assert "unpacks to 16 bits" in found.err
+    assert "kvplan models" in found.err
+    assert kvplan("models", str(path)).code == 0
