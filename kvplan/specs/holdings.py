@@ -14,6 +14,8 @@ _TOWERS: tuple[Role, ...] = ("vision", "audio", "projector")
 _ENDS: tuple[Role, ...] = ("embedding", "lm_head")
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 _HEAD = re.compile(r"(?:^|\.)lm_head\.(?!bias$)[^.]+$")
+_DECODER = re.compile(r"(?:^|\.)decoder\.(?:layers?|blocks?)\.")
+_SPEAKERS = re.compile(r"(?:talker|token2wav|code2wav)\.")
 _NUMBERED = re.compile(r"\.\d+\.")
 _CORRECTION = re.compile(r"(e_score_)?correction_bias|expert_bias")
 _MASK_DIMS = 4
@@ -21,7 +23,7 @@ _MASK_DIMS = 4
 
 def checkpoint_of(spec: ModelSpec, tensors: Sequence[Tensor], n_files: int, file_bytes: int) -> Checkpoint:
     """The safetensors checkpoint of ``spec`` whose headers list ``tensors``; ``file_bytes`` is what its files take."""
-    reader = _Reader(spec)
+    reader = _Reader(spec, two_sided=any(_DECODER.search(tensor.name) for tensor in tensors))
     placed = reader.without_copies([reader.placed(tensor) for tensor in tensors])
     total = sum(tensor.n_bytes for tensor in tensors)
     return Checkpoint("safetensors", "headers", n_files, file_bytes, total, summed(placed))
@@ -30,12 +32,15 @@ def checkpoint_of(spec: ModelSpec, tensors: Sequence[Tensor], n_files: int, file
 class _Reader:
     """What of a spec decides where a tensor belongs."""
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: ModelSpec, *, two_sided: bool) -> None:
+        """``two_sided``: the files hold a decoder by that name, so that an encoder is not the model itself."""
         groups = list(spec.groups())
         roles = {group.role for group in groups}
         self._quantized = spec.quantization is not None
         self._n_layers = spec.n_layers
         self._has_tower = bool(roles.intersection(_TOWERS)) or any(caveat.rule == "KV009" for caveat in spec.caveats)
+        self._has_encoder = self._has_tower or "encoder" in roles or not two_sided
+        self._roots = {group.name.partition(".")[0] for group in spec.weights}
         self._params = {_leaf(group.name) for group in groups if group.role != "scale"}
         self._kept = {_leaf(group.name) for group in groups if group.role == "scale"}
         self._ties_head = any(group.role == "lm_head" and group.tied_to for group in groups)
@@ -51,12 +56,19 @@ class _Reader:
             part, role = part_and_role(name, scales=False, kept=False)
         elif part != "buffer" and leaf in self._kept and leaf not in self._params:
             role = "scale"
-        if part == "model":
-            if role in _TOWERS and not self._has_tower:
-                part = "tower"
-            elif role not in _TOWERS and role != "encoder" and self._is_behind(name):
-                part = "mtp"
-        return part, role, tensor
+        return self._part(part, role, name), role, tensor
+
+    def _part(self, part: Part, role: Role, name: str) -> Part:
+        """``part`` of a tensor as this model's class has it."""
+        if part != "model":
+            return part
+        if _SPEAKERS.match(name):
+            return "model" if name.partition(".")[0] in self._roots else "tower"
+        if role in _TOWERS:
+            return "model" if self._has_tower else "tower"
+        if role == "encoder":
+            return "model" if self._has_encoder else "tower"
+        return "mtp" if self._is_behind(name) else "model"
 
     def _is_behind(self, name: str) -> bool:
         """Whether the tensor is in a layer behind the model's last: next-token layers go on counting."""

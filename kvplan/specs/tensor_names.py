@@ -14,9 +14,12 @@ _NUMBER = re.compile(r"\d+")
 
 _COMPUTED = re.compile(
     r"(inv_freq|(cos|sin)_cached|cached_(cos|sin)|masked_bias|position_ids|token_type_ids|attn_mask|causal_mask|relative_position_index"
-    r"|final_logits_bias|num_batches_tracked|pos_idx_to_embed|(query|key|diagonal)_decay|slope_rate|summary_idxs)$"
+    r"|final_logits_bias|version|_extra_state|num_batches_tracked|pos_idx_to_embed|(query|key|diagonal)_decay|slope_rate|summary_idxs)$"
 )
 """Leaves that hold no learned values: engines compute them."""
+
+_UNUSED = re.compile(r"encdecattention\.relative_attention_bias")
+"""What early files hold and no modeling code reads: cross-attention has no positions."""
 
 _KEPT = re.compile(
     r"(e_score_correction_bias|expert_bias|correction_bias|balancing_biases|tid#eid|running_(mean|var)|layer_scalar|global_(mean|invstd)"
@@ -79,7 +82,7 @@ def _told(pattern: str, scales: bool, kept: bool) -> tuple[Part, Role]:  # noqa:
     module, _, leaf = pattern.rpartition(".")
     parent = pattern.partition("#")[0] if ".#." in pattern else pattern
     part: Part = "mtp" if _MTP.search(parent) else "model"
-    if _COMPUTED.search(leaf):
+    if _COMPUTED.search(leaf) or _UNUSED.search(module):
         return "buffer", "other"
     if (kept and _KEPT.search(pattern)) or (scales and (_SCALE.fullmatch(leaf) or "quant_state." in pattern)):
         return part, "scale"

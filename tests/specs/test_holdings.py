@@ -145,6 +145,8 @@ NAMES: dict[tuple[Part, Role], tuple[str, ...]] = {
         "h.0.attn.masked_bias",
         "vision_model.embeddings.position_ids",
         "final_logits_bias",
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+        "encoder.version",
     ),
 }
 
@@ -239,6 +241,20 @@ def test_towers_that_the_class_does_not_build() -> None:
     assert held(with_tower._replace(weights=(*with_tower.weights, vision)), layout) == {
         ("model", "vision"): 1536,
         ("model", "projector"): 64,
+    }
+
+
+def test_voices_and_encoders_that_the_class_does_not_build() -> None:
+    layout = {"talker.model.layers.9.mlp.up_proj.weight": ("BF16", (4, 4)), "model.encoder.layers.9.fc1.weight": ("BF16", (2, 2))}
+    assert held(llama(), layout) == {("tower", "mlp"): 16, ("model", "encoder"): 4}  # without a decoder, it is the model
+    layout["model.decoder.layers.9.fc1.weight"] = ("BF16", (1, 1))
+    assert held(llama(num_hidden_layers=10), layout) == {("tower", "mlp"): 16, ("tower", "encoder"): 4, ("model", "mlp"): 1}
+    plain = llama()
+    others = [plain.weights[0]._replace(name="talker.x", role="other"), plain.weights[0]._replace(name="encoder.x", role="encoder")]
+    assert held(plain._replace(weights=(*plain.weights, *others)), layout) == {
+        ("model", "mlp"): 16,
+        ("model", "encoder"): 4,
+        ("mtp", "mlp"): 1,
     }
 
 
