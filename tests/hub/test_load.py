@@ -1,6 +1,7 @@
 """Models of the Hub, from the listing to the spec."""
 
 import json
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
 from kvplan import KvplanError, load_model
 from kvplan.specs.hub import cache, progress
 from tests import weights
+from tests.gguf import writing
 from tests.hub.loopback import COMMIT, Loopback, Reply, refusal
 
 CONFIG = {
@@ -246,3 +248,61 @@ def test_a_listing_without_sizes(model: Loopback) -> None:
     assert spec.revision is None
     assert spec.checkpoint is not None
     assert spec.checkpoint.n_bytes == N_BYTES
+
+
+def gguf(n_blocks: int = 2, split: tuple[int, int] = (0, 1)) -> bytes:
+    """A llama of float32 tensors; of a split one, a part."""
+    number, count = split
+    shapes = {"attn_norm": (64,), "ffn_norm": (64,), "ffn_gate": (64, 128), "ffn_up": (64, 128), "ffn_down": (128, 64)}
+    shapes |= {f"attn_{name}": (64, 64) for name in ("q", "k", "v", "output")}
+    named = {f"blk.{i}.{name}.weight": shape for i in range(number, n_blocks, count) for name, shape in shapes.items()}
+    ends = {"token_embd.weight": (64, 100), "output_norm.weight": (64,)} if number == 0 else {}
+    tensors = [writing.Entry(name, shape, 0, 4 * prod(shape)) for name, shape in {**ends, **named}.items()]
+    keys: dict[str, object] = {"context_length": 512, "embedding_length": 64, "block_count": n_blocks, "vocab_size": 100}
+    keys |= {"attention.head_count": 4, "feed_forward_length": 128, "attention.layer_norm_rms_epsilon": 1e-5}
+    values: dict[str, object] = {"general.architecture": "llama", **{f"llama.{key}": value for key, value in keys.items()}}
+    if count > 1:
+        n_tensors = 2 + n_blocks * len(shapes)
+        values = values if number == 0 else {}
+        for key, value in {"no": number, "count": count, "tensors.count": n_tensors}.items():
+            values[f"split.{key}"] = writing.Typed("int32" if key == "tensors.count" else "uint16", value)
+    head, n_data = writing.header(values, tensors)
+    return head + bytes(n_data)
+
+
+@pytest.mark.parametrize("ref", ["org/x", "org/x@main:a.gguf", "URL/org/x/blob/main/a.gguf"])
+def test_a_gguf_file(hub: Loopback, ref: str) -> None:
+    hub.repos["org/x"] = {"README.md": b"", "a.gguf": gguf(n_blocks=200), "mmproj-a.gguf": b""}
+    spec = load_model(ref.replace("URL", hub.url))
+    assert (spec.id, spec.source, spec.revision) == (ref.replace("URL/org/x/blob/main/", "org/x@main:"), "hub", COMMIT)
+    assert spec.checkpoint is not None
+    assert (spec.checkpoint.format, spec.checkpoint.file_bytes) == ("gguf", len(hub.repos["org/x"]["a.gguf"]))
+    n_fetched = sum(sent(asked.headers["range"]) for asked in hub.asked if "/store/" in asked.path)
+    assert n_fetched < 2 * len(gguf(n_blocks=200)) - 2 * spec.checkpoint.n_bytes
+
+
+def sent(ranged: str) -> int:
+    first, _, last = ranged.removeprefix("bytes=").partition("-")
+    return int(last) + 1 - int(first)
+
+
+def test_a_split_gguf(hub: Loopback) -> None:
+    hub.repos["org/x"] = {f"Q4/a-0000{i + 1}-of-00002.gguf": gguf(split=(i, 2)) for i in range(2)}
+    spec = load_model("org/x")
+    assert spec.n_layers == 2
+    assert spec.checkpoint is not None
+    assert spec.checkpoint.n_files == 2
+    del hub.repos["org/x"]["Q4/a-00002-of-00002.gguf"]
+    with pytest.raises(KvplanError, match="part 2 of 2 is needed") as caught:
+        load_model("org/x:Q4/a-00001-of-00002.gguf")
+    assert caught.value.exit_code == 2
+
+
+def test_a_gguf_file_of_the_cache(hub: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.repos["org/x"] = {"a.gguf": gguf()}
+    cache.keep("org/x", COMMIT, "a.gguf", gguf(), revision="main")
+    assert load_model("org/x").checkpoint is not None
+    assert not hub.paths("/store/")
+    go_offline(monkeypatch, "told")
+    assert rules("org/x:a.gguf") == ["KV017"]
+    assert rules("org/x") == ["KV017"]

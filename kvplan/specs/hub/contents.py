@@ -26,7 +26,8 @@ def spec_in(repo: Repo, address: Address) -> ModelSpec:
         if address.filename not in repo.files:
             raise _no_file(repo, address, ggufs)
         return _from_gguf(repo, address.filename)
-    if ggufs and (CONFIG not in repo.files or not any(name.endswith(_OTHER_WEIGHTS) for name in repo.files)):
+    only_ggufs = repo.is_whole and not any(name.endswith(_OTHER_WEIGHTS) for name in repo.files)
+    if ggufs and (CONFIG not in repo.files or only_ggufs):
         from kvplan.specs.gguf import choice
 
         return _from_gguf(repo, choice.choose(repo.files, repo.repo_id, prefix=f"{address}:"))

@@ -48,13 +48,19 @@ def _from_cache(address: Address, problem: UnavailableError) -> ModelSpec:
     """The model as the cache holds it. Raises ``problem`` where it does not."""
     commit = cache.commit_of(address.repo_id, address.revision or "main")
     repo = CachedRepo(address.repo_id, commit) if commit else None
-    if repo is None or (address.filename or CONFIG) not in repo.files:
+    if repo is None or not _is_held(repo, address):
         message = f"{problem.message}, and the cache does not hold {address.filename or CONFIG}"
         raise UnavailableError(problem.kind, message, hint=problem.hint, details=problem.details)
     spec = _spec(repo, address)
     weights = "" if spec.checkpoint else "; its weights are not there and counted by arithmetic"
     caveat = Caveat("KV017", "note", f"{problem.message}: read from the cache, as of commit {commit}{weights}")
     return spec._replace(caveats=(*spec.caveats, caveat))
+
+
+def _is_held(repo: CachedRepo, address: Address) -> bool:
+    if address.filename:
+        return address.filename in repo.files
+    return CONFIG in repo.files or any(name.endswith(".gguf") for name in repo.files)
 
 
 def _spec(repo: Repo, address: Address) -> ModelSpec:
