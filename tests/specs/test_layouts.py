@@ -16,11 +16,8 @@ MXFP4 = {"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32}
 
 
 def compressed(weights: dict[str, Any], form: str = "", **more: Any) -> dict[str, Any]:
-    return {
-        "quant_method": "compressed-tensors",
-        "format": form,
-        "config_groups": {"g": {"targets": ["Linear"], "weights": weights, **more}},
-    }
+    groups = {"g": {"targets": ["Linear"], "weights": weights, **more}}
+    return {"quant_method": "compressed-tensors", "format": form, "config_groups": groups, "ignore": ["lm_head"]}
 
 
 def ao(name: str, **data: Any) -> dict[str, Any]:

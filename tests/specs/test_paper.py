@@ -12,7 +12,8 @@ from kvplan.specs import load_model
 from kvplan.specs.build import build
 from kvplan.specs.paper import SCHEMES, find, names, requantized
 from kvplan.specs.paper.ggml import NAMES, mixes
-from tests.specs.test_quantization import GPT_OSS_20B, QWEN_7B, SMALL
+from tests.specs.quantized import SMALL
+from tests.specs.test_quantization import GPT_OSS_20B, QWEN_7B
 
 MIXTURE: dict[str, Any] = {
     "model_type": "mixtral",

@@ -1,14 +1,11 @@
-"""Which modules a quantization takes: lists, globs and expressions, mixtures of layouts, ends of the model, next-token layers."""
+"""Which modules a quantization takes: mixtures of layouts, exceptions, ends of the model, encoders, next-token layers."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from kvplan.core.model import ModelSpec, WeightGroup
+from kvplan.core.model import ModelSpec
 from kvplan.specs.build import build
-from kvplan.specs.module_names import Named, Site
 from tests.specs.quantized import dtypes, small
 from tests.specs.test_published import config
 
@@ -33,48 +30,6 @@ MOE = {
     "qk_nope_head_dim": 64,
     "v_head_dim": 64,
 }
-
-
-def site(name: str, layer: int | None, mtp: int | None = None) -> Site:
-    return Site(WeightGroup(f"{name}.weight", "mlp", 8, 8), layer, mtp)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name", "layer", "covers"),
-    [
-        ("model.layers.1.self_attn.q_proj", "self_attn.q_proj", 1, True),
-        ("model.layers.1.self_attn.q_proj", "self_attn.q_proj", 11, False),
-        ("model.layers.1.self_attn", "self_attn.q_proj", 1, True),
-        ("model.layers.1*", "mlp.up_proj", 11, True),  # as fnmatch has it
-        ("model.layers.1.*", "mlp.up_proj", 11, False),
-        ("model.layers.*.mlp.gate", "mlp.gate_proj", 2, False),
-        ("gate", "mlp.gate", 2, True),
-        ("gate", "mlp.gate_proj", 2, False),
-        ("*.attn.*", "self_attn.q_proj", 0, True),
-        ("*self_attn*", "linear_attn.in_proj", 0, False),
-        ("backbone.layers.4.mixer.q_proj", "mixer.q_proj", 4, True),
-        ("language_model.model.layers.0.block_sparse_moe.experts.7.w2", "mlp.experts.down_proj", 0, True),
-        ("layers.0.ffn.experts", "mlp.experts.up_proj", 0, True),
-        ("layers.0.ffn.experts", "mlp.shared_experts.up_proj", 0, False),
-        ("re:.*shared_experts.*", "mlp.shared_experts.up_proj", 0, True),
-        (r"re:.*mlp\.(gate|up|down)_proj.*", "mlp.experts.gate_proj", 0, False),
-        (r"re:^model\.layers\.3\..*", "mlp.up_proj", 3, True),
-        (r"re:model\.layers\.\d+\.mlp\.experts\.\d+\.up_proj", "mlp.experts.up_proj", 3, True),
-        ("lm_head", "lm_head", None, True),
-        ("model.embed_tokens", "embed_tokens", None, True),
-        ("vision_model.layers.0.self_attn.q_proj", "self_attn.q_proj", 0, False),
-    ],
-)
-def test_names(pattern: str, name: str, layer: int | None, covers: bool) -> None:  # noqa: FBT001  # a column of the table
-    assert Named([pattern]).cover(site(name, layer)) is covers
-
-
-@pytest.mark.parametrize(
-    ("pattern", "layer", "covers"),
-    [("model.layers.3.mlp", 3, True), ("mtp*", 3, True), ("mtp.layers.0*", 3, True), ("mtp.*", 3, True), ("model.layers.0.mlp", 3, False)],
-)
-def test_next_token_layers_have_two_names(pattern: str, layer: int, covers: bool) -> None:  # noqa: FBT001  # a column of the table
-    assert Named([pattern]).cover(site("mlp.up_proj", layer, mtp=0)) is covers
 
 
 def test_groups_of_compressed_tensors_hold_for_their_targets() -> None:
@@ -137,6 +92,29 @@ def test_torchao_by_name() -> None:
 def test_mlx_names_its_exceptions() -> None:
     stored = dtypes(small({"bits": 4, "group_size": 64, "model.layers.0.mlp.up_proj": {"bits": 8}, "model.layers.1.mlp.up_proj": False}))
     assert stored["mlp.up_proj"] == ["int8", BF16]
+
+
+def test_bitsandbytes_takes_encoders_too_unless_told_not_to() -> None:
+    vision = {
+        "model_type": "siglip_vision_model",
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
+    text = {"model_type": "gemma3_text", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
+    model = {"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "torch_dtype": "bfloat16"}
+    quantization = {"quant_method": "bitsandbytes", "load_in_8bit": True}
+    data = model | {"vision_config": vision, "text_config": text | {"num_key_value_heads": 4, "head_dim": 16, "vocab_size": 100}}
+    taken, told = (
+        build(data | {"quantization_config": quantization | {"llm_int8_skip_modules": skip}}, where="c")
+        for skip in (None, ["vision_tower", "multi_modal_projector"])
+    )
+    assert {group.dtype for group in taken.weights if group.name.endswith("self_attn.q_proj.weight")} == {"int8"}
+    assert {group.dtype for group in taken.weights if "embedding" in group.name} == {None}
+    assert [caveat.rule for caveat in taken.caveats] == ["KV024"]
+    assert taken.off_by[1] > told.off_by[1]
+    assert not told.caveats
 
 
 def test_a_tied_output_projection_is_stored_with_the_embeddings() -> None:

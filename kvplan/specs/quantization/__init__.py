@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from kvplan.core.model import Caveat, Layer, ModelSpec, WeightGroup
+from kvplan.core.units import ceil_div
 from kvplan.specs.config import Config
 from kvplan.specs.module_names import Named, Site
 from kvplan.specs.parts.blocks import Groups, runs
@@ -21,6 +22,13 @@ _ENDS = ("embedding", "lm_head")
 # no method takes convolutions; an indexer's weights of heads and DeepSeek-V4's compressors are published as they are
 _KEPT = ("conv", "weights_proj", "compressor.kv_proj", "compressor.gate_proj", "compressor.indexer.kv_proj", "compressor.indexer.gate_proj")
 _NARROWEST_COLS = 16  # convolution kernels and vectors are never quantized
+_TOWERS = ("vision", "audio", "projector", "encoder")
+_TOWERS_TOO = Caveat(
+    "KV024",
+    "note",
+    "this quantization takes the projections of encoders too, unless it is told not to, and so they are counted",
+    "the headers of the checkpoint's files say it exactly",
+)
 OFF_BY = (1, 2)  # hundredths: tools differ in empty biases, extra scales and what they leave alone
 
 
@@ -35,7 +43,8 @@ class Recipe(NamedTuple):
     """What a quantization makes of each projection: the first of ``parts`` that names it decides, else ``rest``.
 
     Embeddings and output projection are ``ends``, and left alone where that is None and no part names them. ``kv_scales``:
-    each attention has a scale for the keys and one for the values that it caches. ``off_by`` is (0, 0) where the config
+    each attention has a scale for the keys and one for the values that it caches. ``towers``: the method takes the projections
+    of encoders as well. ``off_by`` is (0, 0) where the config
     determines every byte.
     """
 
@@ -43,6 +52,7 @@ class Recipe(NamedTuple):
     parts: tuple[Part, ...] = ()
     ends: Rule | None = None
     kv_scales: bool = False
+    towers: bool = False
     off_by: tuple[int, int] = OFF_BY
     caveats: tuple[Caveat, ...] = ()
 
@@ -50,8 +60,8 @@ class Recipe(NamedTuple):
 def quantized(spec: ModelSpec, cfg: Config, module: ModuleType) -> ModelSpec:
     """``spec`` as ``quantization_config`` stores it: projections of the layers in few bits, with their scales.
 
-    Embeddings, norms, routers and towers keep the model's element type, as do ignored modules; the output projection does
-    unless it is named. Next-token layers are stored like the others. Raises ConfigError for settings that the method
+    Embeddings, norms, routers and, with most methods, towers keep the model's element type, as do ignored modules; the output
+    projection does unless it is named. Next-token layers are stored like the others. Raises ConfigError for settings that the method
     doesn't have.
     """
     recipe: Recipe = module.recipe(cfg)
@@ -62,9 +72,24 @@ def quantized(spec: ModelSpec, cfg: Config, module: ModuleType) -> ModelSpec:
     following = [run.layer for run in spec.mtp for _ in range(run.n_layers)]
     mtp = [store.layer(layer, spec.n_layers + i, i) for i, layer in enumerate(following)]
     weights = tuple(stored for group in spec.weights for stored in store.groups(Site(group)))
+    made = spec._replace(runs=runs(layers), mtp=runs(mtp), weights=weights, caveats=(*spec.caveats, *recipe.caveats))
+    return _with_interval(made, recipe, before=spec)
+
+
+def _with_interval(made: ModelSpec, recipe: Recipe, *, before: ModelSpec) -> ModelSpec:
+    """``made`` with what its bytes may be off by: more above where encoders may have been left alone, never less than before."""
     below, above = recipe.off_by
-    exact, caveats = spec.exact and not (below or above), (*spec.caveats, *recipe.caveats)
-    return spec._replace(runs=runs(layers), mtp=runs(mtp), weights=weights, exact=exact, off_by=recipe.off_by, caveats=caveats)
+    saved = _tower_bytes(before) - _tower_bytes(made)
+    if saved:
+        above += ceil_div(100 * saved, max(1, made.weight_bytes))
+        made = made._replace(caveats=(*made.caveats, _TOWERS_TOO))
+    if not before.exact:
+        below, above = max(below, before.off_by[0]), max(above, before.off_by[1])
+    return made._replace(exact=before.exact and not (below or above), off_by=(below, above))
+
+
+def _tower_bytes(spec: ModelSpec) -> int:
+    return sum(group.n_bytes(spec.stored_dtype) for group in spec.weights if group.role in _TOWERS)
 
 
 def named(cfg: Config, *keys: str) -> Named:
@@ -97,10 +122,15 @@ class _Store:
         group = site.group
         is_end = group.role in _ENDS and site.layer is None
         matrix = group.cols >= _NARROWEST_COLS and not group.tied_to and not any(kept in group.name for kept in _KEPT)
-        if not matrix or not (is_end or group.role in _QUANTIZED_ROLES):
+        if not matrix or not (is_end or group.role in _QUANTIZED_ROLES or (self._recipe.towers and _is_tower_projection(group))):
             return None
         part = next((part for part in self._recipe.parts if part.names.cover(site)), None)
         return part.rule if part else self._recipe.ends if is_end else self._recipe.rest
+
+
+def _is_tower_projection(group: WeightGroup) -> bool:
+    named_otherwise = any(word in group.name for word in ("embed", "pos", "tile", "query"))
+    return group.role in _TOWERS and group.rows >= _NARROWEST_COLS and not named_otherwise
 
 
 def _kv_scales(layer: Layer) -> Groups:

@@ -30,8 +30,8 @@ def recipe(cfg: Config) -> Recipe:
     if not eight and not four:
         raise cfg.error("load_in_4bit", "expected this or load_in_8bit to be true, found neither")
     if eight:
-        return Recipe(_eight_bit)
-    return Recipe(_nested if cfg.flag("bnb_4bit_use_double_quant", default=False) else _four_bit)
+        return Recipe(_eight_bit, towers=True)
+    return Recipe(_nested if cfg.flag("bnb_4bit_use_double_quant", default=False) else _four_bit, towers=True)
 
 
 def _eight_bit(group: WeightGroup) -> Groups:

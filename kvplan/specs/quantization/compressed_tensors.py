@@ -19,7 +19,7 @@ _HALF = (50, 2)  # hundredths: of four elements, two are stored
 
 
 def recipe(cfg: Config) -> Recipe:
-    """Each group's weights hold for the modules that its ``targets`` name; the class Linear is every projection.
+    """Each group's weights hold for the modules that its ``targets`` name; the class Linear is every projection of the layers.
 
     Raises ConfigError where no group says how weights are stored.
     """

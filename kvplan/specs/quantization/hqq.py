@@ -19,7 +19,7 @@ def recipe(cfg: Config) -> Recipe:
     """``quant_config`` for all projections, or one for each kind by its name (``self_attn.q_proj``)."""
     whole = cfg.sub("quant_config")
     if whole.has("weight_quant_params"):
-        return Recipe(_rule(whole))
+        return Recipe(_rule(whole), towers=True)
     return Recipe(None, tuple(Part(patterns(whole, name, (name,)), _rule(whole.sub(name))) for name in whole.data))
 
 

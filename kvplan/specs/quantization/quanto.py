@@ -20,7 +20,7 @@ def recipe(cfg: Config) -> Recipe:
     weights = cfg.text("weights", default="int8")
     if weights not in _RULES:
         raise cfg.error("weights", f"expected one of {', '.join(_RULES)}, found '{weights}'", hint=did_you_mean(weights, list(_RULES)))
-    return Recipe(_RULES[weights])
+    return Recipe(_RULES[weights], towers=True)
 
 
 def _by_row(dtype: str) -> Rule:

@@ -36,11 +36,11 @@ def recipe(cfg: Config) -> Recipe:
     ends = cfg.flag("include_input_output_embeddings", default=False)
     if isinstance(cfg.data.get("quant_type"), str):
         rule = _rule(cfg, cfg.text("quant_type"), cfg.sub("quant_type_kwargs"))
-        return Recipe(rule, ends=rule if ends else None)
+        return Recipe(rule, ends=rule if ends else None, towers=True)
     whole = cfg.sub("quant_type").sub("default")
     if whole.text("_type") not in _BY_NAME:
         rule = _of_object(whole)
-        return Recipe(rule, ends=rule if ends else None)
+        return Recipe(rule, ends=rule if ends else None, towers=True)
     listed = whole.sub("_data")
     by_name = listed.sub("fqn_to_config" if listed.has("fqn_to_config") else "module_fqn_to_config")
     parts = (
@@ -48,7 +48,7 @@ def recipe(cfg: Config) -> Recipe:
         for name in by_name.data
         if name != _REST
     )
-    return Recipe(_of_object(by_name.sub(_REST)) if by_name.has(_REST) else None, tuple(parts))
+    return Recipe(_of_object(by_name.sub(_REST)) if by_name.has(_REST) else None, tuple(parts), towers=True)
 
 
 def _of_object(cfg: Config) -> Rule:
