@@ -120,15 +120,6 @@ class Caveat(NamedTuple):
     hint: str = ""
 
 
-class Share(NamedTuple):
-    """What all groups of one role come to; ``n_active`` are the parameters that one token touches."""
-
-    role: Role
-    n_params: int
-    n_active: int
-    n_bytes: int
-
-
 class ModelSpec(NamedTuple):
     """Everything an estimate needs to know of a model.
 
@@ -175,7 +166,7 @@ class ModelSpec(NamedTuple):
     @property
     def n_active_params(self) -> int:
         """Parameters that one token touches: of the routed experts only n_active of n_experts."""
-        return self.n_params - sum(self._idle().values())
+        return self.n_params - sum(self.idle().values())
 
     @property
     def weight_bytes(self) -> int:
@@ -194,17 +185,7 @@ class ModelSpec(NamedTuple):
             for group in run.layer.weights:
                 yield group._replace(n_copies=group.n_copies * run.n_layers)
 
-    def shares(self) -> tuple[Share, ...]:
-        """The weight groups by role, in the order of appearance; sums are n_params, n_active_params and weight_bytes."""
-        sums: dict[Role, list[int]] = {}
-        for group in self.groups():
-            held = sums.setdefault(group.role, [0, 0])
-            held[0] += group.n_params
-            held[1] += group.n_bytes(self.stored_dtype)
-        idle = self._idle()
-        return tuple(Share(role, n, n - idle.get(role, 0), size) for role, (n, size) in sums.items())
-
-    def _idle(self) -> dict[Role, int]:
+    def idle(self) -> dict[Role, int]:
         """Parameters that one token does not touch: experts that it is not sent to, next-token layers."""
         mixtures = (run for run in self.runs if any(ffn.kind == "moe" for ffn in run.layer.ffns))
         experts = sum(run.n_layers * _idle_params(run.layer) for run in mixtures)

@@ -7,6 +7,7 @@ from pathlib import Path
 from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.model import Layer, ModelSpec
+from kvplan.core.shares import by_role
 from kvplan.core.units import format_size
 from kvplan.render import shares
 from kvplan.render.envelope import document
@@ -104,7 +105,7 @@ def _details(spec: ModelSpec) -> dict[str, object]:
         {"n_layers": run.n_layers, "mixers": [m._asdict() for m in run.layer.mixers], "ffns": [f._asdict() for f in run.layer.ffns]}
         for run in spec.runs
     ]
-    return {**_row(spec), "shares": [share._asdict() for share in spec.shares()], "groups": groups, "layers": layers, **_files(spec)}
+    return {**_row(spec), "shares": [share._asdict() for share in by_role(spec)], "groups": groups, "layers": layers, **_files(spec)}
 
 
 def _files(spec: ModelSpec) -> dict[str, object]:
