@@ -13,7 +13,7 @@ Placed = tuple[Part, Role, Tensor]
 _TOWERS: tuple[Role, ...] = ("vision", "audio", "projector")
 _ENDS: tuple[Role, ...] = ("embedding", "lm_head")
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
-_HEAD = re.compile(r"(?:^|\.)lm_head\.(?!bias$)[^.]+$")
+_HEAD = re.compile(r"(?:^|\.)lm_head\.q?weight")
 _DECODER = re.compile(r"(?:^|\.)decoder\.(?:layers?|blocks?)\.")
 _SPEAKERS = re.compile(r"(?:talker|token2wav|code2wav)\.")
 _NUMBERED = re.compile(r"\.\d+\.")
@@ -43,6 +43,8 @@ class _Reader:
         self._roots = {group.name.partition(".")[0] for group in spec.weights}
         self._params = {_leaf(group.name) for group in groups if group.role != "scale"}
         self._kept = {_leaf(group.name) for group in groups if group.role == "scale"}
+        biased = any(group.role == "router" and group.name.endswith(".bias") for group in groups)
+        self._corrects = not biased and self._is_kept("expert_bias")  # some files call the correction a bias
         self._ties_head = any(group.role == "lm_head" and group.tied_to for group in groups)
         self._tables = _tables(spec)
 
@@ -54,9 +56,13 @@ class _Reader:
         part, role = part_and_role(name, scales=self._quantized)
         if role == "scale" and leaf in self._params and leaf not in self._kept:
             part, role = part_and_role(name, scales=False, kept=False)
-        elif part != "buffer" and leaf in self._kept and leaf not in self._params:
+        elif part != "buffer" and (self._is_kept(leaf) or (role == "router" and leaf == "bias" and self._corrects)):
             role = "scale"
         return self._part(part, role, name), role, tensor
+
+    def _is_kept(self, leaf: str) -> bool:
+        """Whether the model loads it without counting it as a parameter."""
+        return leaf in self._kept and leaf not in self._params
 
     def _part(self, part: Part, role: Role, name: str) -> Part:
         """``part`` of a tensor as this model's class has it."""
@@ -80,7 +86,8 @@ class _Reader:
         extra = self._extra(placed)
         table = any(part == "model" and role == "embedding" for part, role, _ in placed)
         for part, role, tensor in placed:
-            copied = tensor.name in extra or (self._ties_head and table and _HEAD.search(tensor.name) is not None)
+            head = "lm_head." in tensor.name and (role == "scale" or _HEAD.search(tensor.name) is not None)
+            copied = tensor.name in extra or (self._ties_head and table and head)
             yield "tied" if part == "model" and copied else part, role, tensor
 
     def _extra(self, placed: Iterable[Placed]) -> set[str]:

@@ -22,7 +22,7 @@ _UNUSED = re.compile(r"encdecattention\.relative_attention_bias")
 """What early files hold and no modeling code reads: cross-attention has no positions."""
 
 _KEPT = re.compile(
-    r"(e_score_correction_bias|expert_bias|correction_bias|balancing_biases|tid#eid|running_(mean|var)|layer_scalar|global_(mean|invstd)"
+    r"(e_score_correction_bias|expert_bias|correction_bias|balancing_biases|tid#eid|running_(mean|var)|layer_scalar|global_(mean|invstd)|(in|out)put_(min|max)"
     r"|embed_avg|embed_sum|cluster_(size|usage)|inited|initialized)$|act_fn\.(beta|eps)$"
 )
 """Leaves that are loaded and yet no parameters in most families."""

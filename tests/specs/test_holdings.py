@@ -139,6 +139,7 @@ NAMES: dict[tuple[Part, Role], tuple[str, ...]] = {
         "model.layers.0.self_attn.v_proj.output_scale",
         "lm_head.biases",
         "model.layers.3.mlp.gate.e_score_correction_bias",
+        "model.audio_tower.layers.0.self_attn.q_proj.input_max",
     ),
     ("buffer", "other"): (
         "model.layers.0.self_attn.rotary_emb.inv_freq",
@@ -327,6 +328,23 @@ def test_next_token_layers_of_a_large_mixture(shared: Path) -> None:
     assert found.n_bytes == 688_574_839_360
     assert found.bytes_in("model") == 673_150_611_808
     assert found.bytes_in("model", "mtp") == found.n_bytes
+
+
+def test_a_correction_that_files_call_a_bias() -> None:
+    layout = {"model.layers.0.ffn.gate.bias": ("F32", (8,))}
+    group = llama().weights[0]._replace(rows=8, cols=1)
+    correction, bias = (
+        group._replace(name="mlp.gate.e_score_correction_bias", role="scale"),
+        group._replace(name="mlp.gate.bias", role="router"),
+    )
+    assert held(llama()._replace(weights=(correction,)), layout) == {("model", "scale"): 8}
+    assert held(llama()._replace(weights=(correction, bias)), layout) == {("model", "router"): 8}
+    assert held(llama()._replace(weights=(bias,)), layout) == {("model", "router"): 8}
+
+
+def test_what_scales_logits_is_no_copy_of_a_shared_output_projection() -> None:
+    layout = {"model.embed_tokens.weight": ("BF16", (96, 32)), "lm_head.logit_scale": ("BF16", (96,)), "lm_head.bias": ("BF16", (96,))}
+    assert held(llama(tie_word_embeddings=True), layout) == {("model", "embedding"): 3072, ("model", "lm_head"): 192}
 
 
 def test_exact_layouts_of_real_repositories(shared: Path) -> None:
