@@ -6,9 +6,10 @@ from typing import Any
 
 from kvplan.core.model import ModelSpec
 from kvplan.specs.build import build
-from tests.specs.quantized import dtypes, small
+from tests.specs.quantized import PROJECTIONS, REST, dtypes, small
 from tests.specs.test_published import config
 
+ELEMS = sum(rows * cols for rows, cols in PROJECTIONS)
 FP8, FP4, BF16 = "float8_e4m3fn", "float4_e2m1", "bfloat16"
 W8, NVFP4 = {"num_bits": 8, "type": "float", "strategy": "channel"}, {"num_bits": 4, "type": "float", "group_size": 16}
 MOE = {
@@ -55,6 +56,7 @@ def test_listed_modules_have_each_an_algorithm_and_the_others_none() -> None:
 def test_caches_in_fp8_have_two_scales_a_layer() -> None:
     with_cache, without = (small({"quant_algo": "FP8", "kv_cache_quant_algo": kv}) for kv in ("FP8", None))
     assert with_cache.weight_bytes - without.weight_bytes == 2 * 2 * 4
+    assert small({"quant_method": "modelopt", "kv_cache_quant_algo": "FP8"}).weight_bytes == REST + 2 * 2 * (4 + ELEMS)
 
 
 def test_gptqmodel_names_its_exceptions() -> None:

@@ -21,7 +21,7 @@ _QUANTIZED_ROLES = ("attention", "indexer", "mixer", "mlp", "expert", "shared_ex
 _ENDS = ("embedding", "lm_head")
 # no method takes convolutions; an indexer's weights of heads and DeepSeek-V4's compressors are published as they are
 _KEPT = ("conv", "weights_proj", "compressor.kv_proj", "compressor.gate_proj", "compressor.indexer.kv_proj", "compressor.indexer.gate_proj")
-_NARROWEST_COLS = 16  # convolution kernels and vectors are never quantized
+_NARROWEST = 16  # kernels of convolutions, vectors and gates of one output are never quantized
 _TOWERS = ("vision", "audio", "projector", "encoder")
 _TOWERS_TOO = Caveat(
     "KV024",
@@ -65,7 +65,7 @@ def quantized(spec: ModelSpec, cfg: Config, module: ModuleType) -> ModelSpec:
     doesn't have.
     """
     recipe: Recipe = module.recipe(cfg)
-    if recipe.rest is None and not recipe.parts:
+    if recipe.rest is None and not recipe.parts and not recipe.kv_scales:
         return spec
     store = _Store(recipe, named(cfg, *module.IGNORES))
     layers = [store.layer(layer, index, None) for index, layer in enumerate(spec.layers())]
@@ -121,7 +121,7 @@ class _Store:
     def _rule(self, site: Site) -> Rule | None:
         group = site.group
         is_end = group.role in _ENDS and site.layer is None
-        matrix = group.cols >= _NARROWEST_COLS and not group.tied_to and not any(kept in group.name for kept in _KEPT)
+        matrix = min(group.rows, group.cols) >= _NARROWEST and not group.tied_to and not any(kept in group.name for kept in _KEPT)
         if not matrix or not (is_end or group.role in _QUANTIZED_ROLES or (self._recipe.towers and _is_tower_projection(group))):
             return None
         part = next((part for part in self._recipe.parts if part.names.cover(site)), None)
@@ -130,7 +130,7 @@ class _Store:
 
 def _is_tower_projection(group: WeightGroup) -> bool:
     named_otherwise = any(word in group.name for word in ("embed", "pos", "tile", "query"))
-    return group.role in _TOWERS and group.rows >= _NARROWEST_COLS and not named_otherwise
+    return group.role in _TOWERS and not named_otherwise
 
 
 def _kv_scales(layer: Layer) -> Groups:

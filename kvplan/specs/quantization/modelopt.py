@@ -19,10 +19,12 @@ _BLOCK, _AWQ_GROUP = (128, 128), 128
 
 
 def recipe(cfg: Config) -> Recipe:
-    """``quant_algo`` of the whole checkpoint, or of each of ``quantized_layers``.
+    """``quant_algo`` of the whole checkpoint, or of each of ``quantized_layers``; none where the cache alone has scales.
 
     Raises ConfigError where it is missing or another.
     """
+    if not cfg.has("quant_algo") and _kv_cache_is_fp8(cfg):
+        return Recipe(None, kv_scales=True)
     algorithm, parts = cfg.text("quant_algo"), listed_parts(cfg)
     if algorithm == MIXED and not parts:
         raise cfg.error("quantized_layers", f"missing: expected the algorithm of each module, as quant_algo is {MIXED}")
@@ -39,7 +41,7 @@ def listed_parts(cfg: Config) -> tuple[Part, ...]:
 
 
 def _rule(cfg: Config, algorithm: str) -> Rule:
-    rule = _RULES.get(algorithm)
+    rule = _RULES.get(algorithm.upper())
     if rule is None:
         known = ", ".join((*_RULES, MIXED))
         raise cfg.error("quant_algo", f"expected one of {known}, found '{algorithm}'", hint=did_you_mean(algorithm, list(_RULES)))
@@ -86,6 +88,7 @@ _RULES: dict[str, Rule] = {
     "FP8_PB_WO": lambda group: blocked(group, _BLOCK, scale_dtype="float32"),
     "NVFP4": _nvfp4,
     "W4A16_NVFP4": nvfp4,
+    "W4A8_NVFP4_FP8": _nvfp4,
     "NVFP4_AWQ": lambda group: (*_nvfp4(group), *_smoothed(group)),
     "MXFP8": mxfp8,
     "MXFP4": mxfp4,
