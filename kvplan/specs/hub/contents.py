@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from kvplan.core.errors import RequestError, UnavailableError, near_matches
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import format_size
-from kvplan.specs.beside import spec_of
+from kvplan.specs.beside import Beside, merged, spec_of
 from kvplan.specs.hub.address import Address
 from kvplan.specs.hub.headers import opened
 from kvplan.specs.hub.repos import Repo
@@ -36,12 +36,20 @@ def spec_in(repo: Repo, address: Address) -> ModelSpec:
     return _from_config(repo)
 
 
-def _from_config(repo: Repo) -> ModelSpec:
-    def beside(name: str) -> tuple[Mapping[str, object], str] | None:
-        return (repo.json(name), f"{repo.repo_id}/{name}") if name in repo.files else None
+def config_in(repo: Repo) -> dict[str, object]:
+    """What the repository's configs say, in one. Raises KvplanError where there is none or no access."""
+    if CONFIG not in repo.files:
+        raise _nothing(repo)
+    return merged(repo.json(CONFIG), _beside(repo))
 
+
+def _beside(repo: Repo) -> Beside:
+    return lambda name: (repo.json(name), f"{repo.repo_id}/{name}") if name in repo.files else None
+
+
+def _from_config(repo: Repo) -> ModelSpec:
     try:
-        return _weighed(spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", beside), repo)
+        return _weighed(spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", _beside(repo)), repo)
     except UnavailableError as problem:
         if not problem.kind.startswith("gated"):
             raise

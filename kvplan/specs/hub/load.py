@@ -5,7 +5,7 @@ from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs import builtin
 from kvplan.specs.hub import cache
 from kvplan.specs.hub.address import Address
-from kvplan.specs.hub.contents import CONFIG, spec_in
+from kvplan.specs.hub.contents import CONFIG, config_in, spec_in
 from kvplan.specs.hub.repos import CachedRepo, HubRepo, Repo
 from kvplan.specs.hub.transport import Transport
 
@@ -25,6 +25,15 @@ def load(address: Address) -> ModelSpec:
         if problem.kind not in (*UNREACHABLE, *_NO_ACCESS):
             raise
         raise _pointing_at(problem, address) from None
+
+
+def config(address: Address, commit: str) -> dict[str, object]:
+    """What the configs at ``commit`` say, in one; a load has put them into the cache, if that can be written.
+
+    Raises like ``load``.
+    """
+    held = CachedRepo(address.repo_id, commit)
+    return config_in(held if CONFIG in held.files else HubRepo(Transport(), address._replace(revision=commit)))
 
 
 def _load(address: Address) -> ModelSpec:
