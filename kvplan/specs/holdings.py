@@ -17,8 +17,10 @@ _HEAD = re.compile(r"(?:^|\.)lm_head\.q?weight")
 _DECODER = re.compile(r"(?:^|\.)decoder\.(?:layers?|blocks?)\.")
 _SPEAKERS = re.compile(r"(?:talker|token2wav|code2wav)\.")
 _NUMBERED = re.compile(r"\.\d+\.")
-_CORRECTION = re.compile(r"(e_score_)?correction_bias|expert_bias")
-_MASK_DIMS = 4
+_CORRECTION = re.compile(r"(e_score_)?correction_bias|expert_bias|router_bias")
+_COUNTS = ("int64", "bool")
+"""What unquantized parameters never are: tables of indices and masks."""
+_MASK_DIMS, _EXPERT_DIMS = 4, 3
 
 
 def checkpoint_of(spec: ModelSpec, tensors: Sequence[Tensor], n_files: int, file_bytes: int) -> Checkpoint:
@@ -47,6 +49,9 @@ class _Reader:
         self._corrects = not biased and self._is_kept("expert_bias")  # some files call the correction a bias
         self._ties_head = any(group.role == "lm_head" and group.tied_to for group in groups)
         self._tables = _tables(spec)
+        self._heads = {
+            group.rows * group.cols for group in spec.weights if group.role == "lm_head" and group.cols > 1 and not group.tied_to
+        }
 
     def placed(self, tensor: Tensor) -> Placed:
         """Part and role of one tensor, copies of shared ones not yet told apart."""
@@ -56,12 +61,18 @@ class _Reader:
         part, role = part_and_role(name, scales=self._quantized)
         if role == "scale" and leaf in self._params and leaf not in self._kept:
             part, role = part_and_role(name, scales=False, kept=False)
-        elif part != "buffer" and (self._is_kept(leaf) or (role == "router" and leaf == "bias" and self._corrects)):
+        elif part != "buffer" and self._is_no_parameter(tensor, leaf, role):
             role = "scale"
+        elif role == "mlp" and len(tensor.shape) == _EXPERT_DIMS:
+            role = "expert"
         return self._part(part, role, name), role, tensor
 
+    def _is_no_parameter(self, tensor: Tensor, leaf: str, role: Role) -> bool:
+        """Whether the model loads it without counting it."""
+        counts = tensor.dtype in _COUNTS and not self._quantized
+        return counts or self._is_kept(leaf) or (role == "router" and leaf == "bias" and self._corrects)
+
     def _is_kept(self, leaf: str) -> bool:
-        """Whether the model loads it without counting it as a parameter."""
         return leaf in self._kept and leaf not in self._params
 
     def _part(self, part: Part, role: Role, name: str) -> Part:
@@ -98,7 +109,8 @@ class _Reader:
             if table and part == "model" and role not in (*_TOWERS, "scale"):
                 inner = "encoder" in tensor.name or "decoder" in tensor.name
                 stored.setdefault(tensor.n_elems, []).append((role == "lm_head", inner, tensor.name))
-        return {name for n, tables in stored.items() for _, _, name in sorted(tables)[max(1, self._tables[n]) :]}
+        padded = 0 if self._heads.issubset(stored) else 1  # an output projection as large as the embeddings, of which rows are unused
+        return {name for n, tables in stored.items() for _, _, name in sorted(tables)[max(1, self._tables[n]) + padded :]}
 
 
 def _leaf(name: str) -> str:

@@ -49,12 +49,20 @@ def _plain(spec: ModelSpec, checkpoint: Checkpoint, tensors: Sequence[Tensor]) -
     held = _elements(checkpoint)
     n_held, n_counted = held.total(), spec.n_params
     caveats = [*spec.caveats, *_converted(spec, held)]
-    if n_held == n_counted:
+    if n_held == n_counted or n_held + _computed(spec) == n_counted:
         return spec._replace(exact=True, off_by=(0, 0), caveats=tuple(caveats))
     more = ceil_div(100 * abs(n_held - n_counted), max(1, n_counted))
     message = f"the files hold {n_held:,} parameters, {n_counted:,} are counted: {_reason(spec, tensors, n_held - n_counted)}"
     caveats.append(Caveat("KV018", "warning", message, "see what the model is made of: --explain lists parameters and files by role"))
     return spec._replace(exact=False, off_by=(0, more) if n_held > n_counted else (more, 0), caveats=tuple(caveats))
+
+
+def _computed(spec: ModelSpec) -> int:
+    """Parameters that no file needs to hold and that take memory all the same: tables of sines.
+
+    Source: transformers 5.24 models/marian, _keys_to_ignore_on_save.
+    """
+    return sum(group.n_params for group in spec.groups() if "embed_position" in group.name)
 
 
 def _converted(spec: ModelSpec, held: Counter[str]) -> list[Caveat]:
@@ -85,7 +93,7 @@ def _reason(spec: ModelSpec, tensors: Sequence[Tensor], more: int) -> str:
     if 2 * packed > sum(tensor.n_bytes for tensor in tensors):
         return "most are packed by a quantization that the config does not name"
     numbers = {int(found[1]) for tensor in tensors if (found := _LAYER.search(tensor.name))}
-    if numbers and max(numbers) + 1 < spec.n_layers:
+    if more < 0 and numbers and max(numbers) + 1 < spec.n_layers:
         return f"they end with layer {max(numbers)}, the config has {spec.n_layers} layers"
     table = next((t for t in tensors if "embed" in t.name and len(t.shape) == 2 and t.shape[1] == spec.hidden_size), None)
     if table is not None and table.shape[0] > 1 and table.shape[0] != spec.vocab_size and "pos" not in table.name:

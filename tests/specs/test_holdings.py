@@ -162,7 +162,7 @@ def test_scales_are_parameters_where_nothing_is_quantized() -> None:
 
 
 def tensors(layout: Layout) -> list[Tensor]:
-    names = {"BF16": "bfloat16", "F32": "float32", "U8": "uint8", "BOOL": "bool"}
+    names = {"I64": "int64", "BF16": "bfloat16", "F32": "float32", "U8": "uint8", "BOOL": "bool"}
     return [Tensor(name, names[dtype], tuple(shape), n_bytes(dtype, shape)) for name, (dtype, shape) in layout.items()]
 
 
@@ -340,6 +340,17 @@ def test_a_correction_that_files_call_a_bias() -> None:
     assert held(llama()._replace(weights=(correction,)), layout) == {("model", "scale"): 8}
     assert held(llama()._replace(weights=(correction, bias)), layout) == {("model", "router"): 8}
     assert held(llama()._replace(weights=(bias,)), layout) == {("model", "router"): 8}
+
+
+def test_counts_are_no_parameters_and_stacked_projections_are_experts() -> None:
+    layout = {"model.layers.0.ple.offsets": ("I64", (9,)), "model.layers.1.moe.up_proj.weight": ("BF16", (4, 48, 32))}
+    assert held(llama(), layout) == {("model", "scale"): 9, ("model", "expert"): 6144}
+
+
+def test_an_output_projection_padded_to_the_size_of_the_embeddings_is_no_copy() -> None:
+    spec = llama()
+    shorter = tuple(group._replace(rows=90) if group.role == "lm_head" else group for group in spec.weights)
+    assert held(spec._replace(weights=shorter), ENDS) == {("model", "embedding"): 3072, ("model", "lm_head"): 3072}
 
 
 def test_what_scales_logits_is_no_copy_of_a_shared_output_projection() -> None:

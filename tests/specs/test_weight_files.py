@@ -142,6 +142,13 @@ def test_more_or_fewer_parameters_than_counted() -> None:
     assert told(packed)[0].endswith("most are packed by a quantization that the config does not name")
 
 
+def test_tables_of_sines_are_in_no_file_and_in_memory_all_the_same() -> None:
+    spec = llama()
+    positions = spec.weights[0]._replace(name="embed_positions.weight", rows=64)
+    found = read(spec._replace(weights=(*spec.weights, positions)), layout_of(spec))
+    assert (found.exact, told(found)) == (True, [])
+
+
 def test_other_element_types_than_the_config_says() -> None:
     spec = llama()
     layout = {name: ("F32", shape) for name, (_, shape) in layout_of(spec).items()}
