@@ -4,11 +4,11 @@ Source: transformers 5.24 quantizers/quantizer_finegrained_fp8.py; DeepSeek-V3, 
 """
 
 from kvplan.core.model import WeightGroup
+from kvplan.specs.algorithms import listed_parts
 from kvplan.specs.config import Config
 from kvplan.specs.layouts import blocked, mxfp4, packed, scalar
 from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.quantization import Recipe, Rule
-from kvplan.specs.quantization.modelopt import listed_parts
 
 METHODS = ("fp8",)
 IGNORES = ("modules_to_not_convert", "ignored_layers")
