@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kvplan.core.checkpoint import Checkpoint, Part, Tensor, summed
 from kvplan.core.model import ModelSpec, Role
-from kvplan.specs.tensor_names import part_and_role
+from kvplan.specs.tensor_names import part_and_role, pattern_of
 
 Placed = tuple[Part, Role, Tensor]
 
 _TOWERS: tuple[Role, ...] = ("vision", "audio", "projector")
+_APART: tuple[Role, ...] = (*_TOWERS, "encoder")
 _ENDS: tuple[Role, ...] = ("embedding", "lm_head")
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 _HEAD = re.compile(r"(?:^|\.)lm_head\.q?weight")
@@ -25,8 +26,9 @@ _MASK_DIMS, _EXPERT_DIMS = 4, 3
 
 def checkpoint_of(spec: ModelSpec, tensors: Sequence[Tensor], n_files: int, file_bytes: int) -> Checkpoint:
     """The safetensors checkpoint of ``spec`` whose headers list ``tensors``; ``file_bytes`` is what its files take."""
-    reader = _Reader(spec, two_sided=any(_DECODER.search(tensor.name) for tensor in tensors))
-    placed = reader.without_copies([reader.placed(tensor) for tensor in tensors])
+    patterns = [pattern_of(tensor.name) for tensor in tensors]
+    reader = _Reader(spec, two_sided=any(_DECODER.search(pattern) for pattern in set(patterns)))
+    placed = reader.without_copies([reader.placed(tensor, pattern) for tensor, pattern in zip(tensors, patterns, strict=True)])
     total = sum(tensor.n_bytes for tensor in tensors)
     return Checkpoint("safetensors", "headers", n_files, file_bytes, total, summed(placed))
 
@@ -36,6 +38,7 @@ class _Reader:
 
     def __init__(self, spec: ModelSpec, *, two_sided: bool) -> None:
         """``two_sided``: the files hold a decoder by that name, so that an encoder is not the model itself."""
+        self._told: dict[tuple[str, str, int, bool], tuple[Part, Role]] = {}
         groups = list(spec.groups())
         roles = {group.role for group in groups}
         self._quantized = spec.quantization is not None
@@ -53,19 +56,29 @@ class _Reader:
             group.rows * group.cols for group in spec.weights if group.role == "lm_head" and group.cols > 1 and not group.tied_to
         }
 
-    def placed(self, tensor: Tensor) -> Placed:
-        """Part and role of one tensor, copies of shared ones not yet told apart."""
-        name, leaf = tensor.name, _leaf(tensor.name)
+    def placed(self, tensor: Tensor, pattern: str) -> Placed:
+        """Part and role of one tensor, copies of shared ones not yet told apart; tensors of one pattern differ in their layer."""
+        key = (pattern, tensor.dtype, len(tensor.shape), tensor.shape[:2] == (1, 1))
+        told = self._told.get(key)
+        if told is None:
+            told = self._told[key] = self._classified(tensor, pattern)
+        part, role = told
+        if part == "model" and role not in _APART and self._is_behind(tensor.name):
+            part = "mtp"
+        return part, role, tensor
+
+    def _classified(self, tensor: Tensor, pattern: str) -> tuple[Part, Role]:
+        leaf = _leaf(tensor.name)
         if leaf == "bias" and len(tensor.shape) == _MASK_DIMS and tensor.shape[:2] == (1, 1):
-            return "buffer", "other", tensor  # a causal mask: biases have one dimension, those of experts two
-        part, role = part_and_role(name, scales=self._quantized)
+            return "buffer", "other"  # a causal mask: biases have one dimension, those of experts two
+        part, role = part_and_role(pattern, scales=self._quantized)
         if role == "scale" and leaf in self._params and leaf not in self._kept:
-            part, role = part_and_role(name, scales=False, kept=False)
+            part, role = part_and_role(pattern, scales=False, kept=False)
         elif part != "buffer" and self._is_no_parameter(tensor, leaf, role):
             role = "scale"
         elif role == "mlp" and len(tensor.shape) == _EXPERT_DIMS:
             role = "expert"
-        return self._part(part, role, name), role, tensor
+        return ("tower" if part == "model" and not self._builds(pattern, role) else part), role
 
     def _is_no_parameter(self, tensor: Tensor, leaf: str, role: Role) -> bool:
         """Whether the model loads it without counting it."""
@@ -75,22 +88,16 @@ class _Reader:
     def _is_kept(self, leaf: str) -> bool:
         return leaf in self._kept and leaf not in self._params
 
-    def _part(self, part: Part, role: Role, name: str) -> Part:
-        """``part`` of a tensor as this model's class has it."""
-        if part != "model":
-            return part
-        if _SPEAKERS.match(name):
-            return "model" if name.partition(".")[0] in self._roots else "tower"
-        if role in _TOWERS:
-            return "model" if self._has_tower else "tower"
-        if role == "encoder":
-            return "model" if self._has_encoder else "tower"
-        return "mtp" if self._is_behind(name) else "model"
+    def _builds(self, pattern: str, role: Role) -> bool:
+        """Whether the model's class has what the tensor is of: a voice, a tower, an encoder."""
+        if _SPEAKERS.match(pattern):
+            return pattern.partition(".")[0] in self._roots
+        return self._has_tower if role in _TOWERS else self._has_encoder or role != "encoder"
 
     def _is_behind(self, name: str) -> bool:
         """Whether the tensor is in a layer behind the model's last: next-token layers go on counting."""
         layer = _LAYER.search(name)
-        return layer is not None and int(layer[1]) >= self._n_layers
+        return layer is not None and int(layer[1]) >= self._n_layers and not _SPEAKERS.match(name)
 
     def without_copies(self, placed: list[Placed]) -> Iterator[Placed]:
         """``placed``, with tables that the model has once and the files again as part ``tied``; outputs are told first."""

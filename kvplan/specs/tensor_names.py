@@ -74,7 +74,12 @@ def part_and_role(name: str, *, scales: bool = True, kept: bool = True) -> tuple
     buffers that are loaded; where a model has parameters of such a name, these are False. Parts ``tied``, ``tower`` and
     layers behind the last depend on the model and are for the caller to tell.
     """
-    return _told(_NUMBER.sub("#", name.lower()), scales, kept)
+    return _told(pattern_of(name), scales, kept)
+
+
+def pattern_of(name: str) -> str:
+    """``name`` without its numbers: what all layers and experts have in common."""
+    return _NUMBER.sub("#", name.lower())
 
 
 @lru_cache(maxsize=4096)
