@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kvplan import load_model
+from kvplan.verifier.configs import config_of
 from tests import weights
 from tests.gguf.test_load import write
 from tests.gguf.writing import llama, llama_tensors
@@ -42,6 +43,11 @@ def test_a_model_of_the_hub(kvplan: Run, hub: Loopback, tmp_path: Path) -> None:
     mine = load_model(path)
     assert all(getattr(mine, name) == getattr(theirs, name) for name in SAME)
     assert (mine.id, mine.revision, mine.source) == ("org/model", COMMIT, "spec")
+
+
+def test_verify_builds_from_the_config_of_the_hub(hub: Loopback) -> None:
+    hub.repos["qwen/qwen3-8b"] = {"config.json": json.dumps(CONFIG).encode()}  # an alias of a built-in model: not that one
+    assert config_of("qwen/qwen3-8b") == CONFIG
 
 
 def test_a_gguf_is_its_own_spec(kvplan: Run, tmp_path: Path) -> None:
