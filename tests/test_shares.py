@@ -6,6 +6,7 @@ import pytest
 
 import kvplan
 from kvplan.core.checkpoint import Checkpoint, Holding
+from kvplan.core.shares import by_role
 from kvplan.render import shares
 from tests.running import Run
 
@@ -13,7 +14,7 @@ from tests.running import Run
 @pytest.mark.parametrize("name", ["mixtral-8x7b", "gemma-3-27b", "deepseek-v2-lite", "qwen3-next-80b-a3b", "gpt-oss-20b"])
 def test_shares_sum_to_the_model(name: str) -> None:
     spec = kvplan.load_model(name)
-    found = spec.shares()
+    found = by_role(spec)
     assert sum(share.n_params for share in found) == spec.n_params
     assert sum(share.n_active for share in found) == spec.n_active_params
     assert sum(share.n_bytes for share in found) == spec.weight_bytes

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from kvplan import __version__
-from kvplan.cli import catalog, plain, streams
+from kvplan.cli import catalog, plain, progress, streams
 from kvplan.cli.command import Command, Said
 from kvplan.core.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_REQUEST, KvplanError, RequestError, UnavailableError
 
@@ -23,6 +23,7 @@ def run() -> None:
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     streams.prepare()
+    progress.start()
     try:
         code = _run(argv)
         streams.flush()
@@ -31,6 +32,7 @@ def main(argv: Sequence[str]) -> int:
         streams.complain(error)
         return error.exit_code
     except KeyboardInterrupt:
+        progress.clear()
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our answer has had enough
         streams.abandon()

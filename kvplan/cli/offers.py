@@ -7,7 +7,11 @@ def values(flag: str) -> list[str]:
         from kvplan.hardware import table
 
         return ["local", "none", *table.ids()]
-    if flag in ("--dtype", "--kv-dtype"):
+    if flag == "--dtype":
+        from kvplan.specs import paper
+
+        return ["auto", *paper.PLAIN, *paper.names()]
+    if flag == "--kv-dtype":
         from kvplan.core.dtypes import DTYPES
 
         return ["auto", *DTYPES]

@@ -8,7 +8,7 @@ WORKLOAD = (
     Option("--prompt", "Tokens prefilled in one forward; default ctx − 1.", "Workload", "N"),
 )
 PRECISION = (
-    Option("--dtype", "Element type of the weights; auto is as stored.", "Precision", "TYPE"),
+    Option("--dtype", "Element type of the weights, or a quantization on paper: int4, fp8, …; auto is as stored.", "Precision", "TYPE"),
     Option("--kv-dtype", "Element type of the cache; auto is what the engine does.", "Precision", "TYPE"),
 )
 ENGINE = (

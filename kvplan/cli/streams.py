@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from kvplan import __version__
+from kvplan.cli import progress
 from kvplan.cli.command import Said
 from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 
@@ -58,6 +59,7 @@ def say(text: str) -> None:
     """``text`` to stdout. Raises UnavailableError where it takes no more; BrokenPipeError where nobody reads on."""
     if sys.stdout is None:
         raise UnavailableError("no_output", "stdout is closed", hint="write to a file: -o FILE")
+    progress.clear()
     try:
         sys.stdout.write(text)
     except BrokenPipeError:
@@ -138,6 +140,7 @@ def complain(error: KvplanError) -> None:
 
 def remark(text: str) -> None:
     """A line for people on stderr; where that takes none, the exit code has to do."""
+    progress.clear()
     with contextlib.suppress(OSError):
         sys.stderr.write(text + "\n")
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 Part = Literal["model", "mtp", "tower", "tied", "buffer"]
 """``model``: what the plain model is made of, scales of quantized tensors included. The rest is there besides:
-``mtp``: next-token-prediction layers. ``tower``: an encoder that the model's class does not build. ``tied``: stored a
+``mtp``: next-token-prediction layers. ``tower``: an encoder or a voice that the model's class does not build. ``tied``: stored a
 second time although the model shares it. ``buffer``: tables that engines compute themselves."""
 
 

@@ -118,6 +118,11 @@ class Engine(Protocol[S]):
         """Options of kvplan that mean something to it, and what they are called among its own settings."""
         ...
 
+    @property
+    def formats(self) -> Sequence[str]:
+        """Formats of checkpoints whose quantization it runs as it is stored: safetensors, gguf."""
+        ...
+
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """Read an engine command; ``version`` is empty where nobody said one."""
         ...

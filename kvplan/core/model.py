@@ -24,6 +24,7 @@ Role = Literal[
     "vision",
     "audio",
     "projector",
+    "next_token",
     "scale",
     "other",
 ]
@@ -38,6 +39,7 @@ class WeightGroup(NamedTuple):
     splits: output features (column), input features (row), KV heads, the vocabulary, whole experts, or nothing.
     ``tied_to`` names the group whose memory it shares; a tied group holds no bytes and no parameters of its own.
     Role ``scale`` is storage that belongs to no parameter: scales and zero points of quantized tensors, masks, tables.
+    ``next_token`` are layers that predict further tokens, in files whose own count of parameters includes them (GGUF).
     """
 
     name: str
@@ -119,15 +121,6 @@ class Caveat(NamedTuple):
     hint: str = ""
 
 
-class Share(NamedTuple):
-    """What all groups of one role come to; ``n_active`` are the parameters that one token touches."""
-
-    role: Role
-    n_params: int
-    n_active: int
-    n_bytes: int
-
-
 class ModelSpec(NamedTuple):
     """Everything an estimate needs to know of a model.
 
@@ -173,14 +166,13 @@ class ModelSpec(NamedTuple):
 
     @property
     def n_params(self) -> int:
-        """Distinct parameters: tied embeddings once, no next-token-prediction layers, no buffers."""
+        """Distinct parameters: tied embeddings once, no next-token-prediction layers but in GGUF files, no buffers."""
         return sum(group.n_params for group in self.groups())
 
     @property
     def n_active_params(self) -> int:
         """Parameters that one token touches: of the routed experts only n_active of n_experts."""
-        idle = sum(run.n_layers * _idle_params(run.layer) for run in self.runs if any(ffn.kind == "moe" for ffn in run.layer.ffns))
-        return self.n_params - idle
+        return self.n_params - sum(self.idle().values())
 
     @property
     def weight_bytes(self) -> int:
@@ -199,15 +191,11 @@ class ModelSpec(NamedTuple):
             for group in run.layer.weights:
                 yield group._replace(n_copies=group.n_copies * run.n_layers)
 
-    def shares(self) -> tuple[Share, ...]:
-        """The weight groups by role, in the order of appearance; sums are n_params, n_active_params and weight_bytes."""
-        sums: dict[Role, list[int]] = {}
-        for group in self.groups():
-            held = sums.setdefault(group.role, [0, 0])
-            held[0] += group.n_params
-            held[1] += group.n_bytes(self.stored_dtype)
-        idle = self.n_params - self.n_active_params
-        return tuple(Share(role, n, n - idle if role == "expert" else n, size) for role, (n, size) in sums.items())
+    def idle(self) -> dict[Role, int]:
+        """Parameters that one token does not touch: experts that it is not sent to, next-token layers."""
+        mixtures = (run for run in self.runs if any(ffn.kind == "moe" for ffn in run.layer.ffns))
+        experts = sum(run.n_layers * _idle_params(run.layer) for run in mixtures)
+        return {"expert": experts, "next_token": sum(group.n_params for group in self.weights if group.role == "next_token")}
 
     def layers(self) -> Iterator[Layer]:
         """Each decoder layer in order."""

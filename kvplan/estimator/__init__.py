@@ -15,6 +15,7 @@ from kvplan.estimator import engines, findings, inverse
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
+from kvplan.estimator.registry import check_reads
 from kvplan.specs import load_model
 
 if TYPE_CHECKING:
@@ -41,11 +42,15 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
-    engine, version, parsed = engines.asked(options)
+    engine, version, parsed, meant = engines.asked(options)
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
+    check_reads(engine, model)
+    scheme = None if meant.is_plain and model.quantization is None else meant.checkpoint
+    if scheme:
+        model = _on_paper(ref, _stamp(ref), scheme)
     if parsed.draft is not None:
-        model = _drafted(ref, _stamp(ref), parsed.draft, _stamp(parsed.draft))
+        model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
     node = _node(options, probe=probe)
     if options.command:  # its flags are the limits, whatever the workload
         settings = engine.resolve(parsed, ANY, model, node, version)
@@ -105,12 +110,19 @@ def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
     return model, Size(model.n_params, model.n_active_params)
 
 
+@lru_cache(maxsize=256)
+def _on_paper(ref: str, stamp: tuple[int, int] | None, name: str) -> ModelSpec:
+    from kvplan.specs.paper import requantized
+
+    return requantized(_model(ref, stamp)[0], name)
+
+
 @lru_cache(maxsize=64)
-def _drafted(ref: str, stamp: tuple[int, int] | None, draft: str, draft_stamp: tuple[int, int] | None) -> ModelSpec:
+def _drafted(key: tuple[str, tuple[int, int] | None], scheme: str | None, draft: tuple[str, tuple[int, int] | None]) -> ModelSpec:
     """The model with the one that drafts for it; without, where that can't be loaded, which the engine then says."""
-    model, _ = _model(ref, stamp)
+    model = _on_paper(*key, scheme) if scheme else _model(*key)[0]
     try:
-        return model._replace(draft=_model(draft, draft_stamp)[0])
+        return model._replace(draft=_model(*draft)[0])
     except KvplanError:
         return model._replace()
 

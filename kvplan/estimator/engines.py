@@ -1,22 +1,21 @@
 """Which engine a request means, and what it says to it."""
 
-import importlib
-from functools import lru_cache
-
 from kvplan import _discover
 from kvplan.core.engine import Engine, Flag, Parsed, ReadsFile
-from kvplan.core.errors import RequestError, did_you_mean
+from kvplan.core.errors import RequestError
 from kvplan.core.units import parse_count
+from kvplan.estimator import precision
 from kvplan.estimator.options import Options
+from kvplan.estimator.precision import Precision
+from kvplan.estimator.registry import ENGINES, find_engine
 
 DEFAULT_ENGINE = "transformers"
-ENGINES = "kvplan.engines"
 _OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
 _COUNTS = ("tp", "pp", "dp", "ep")
 
 
-def asked(options: Options) -> tuple[Engine[object], str, Parsed]:
-    """The engine, its version, and its settings as the command and the options name them; options win.
+def asked(options: Options) -> tuple[Engine[object], str, Parsed, Precision]:
+    """The engine, its version, its settings as the command and the options name them (options win), and what --dtype means to it.
 
     Raises RequestError for an unknown engine, a command that it can't read, or an option that means nothing to it.
     """
@@ -28,20 +27,9 @@ def asked(options: Options) -> tuple[Engine[object], str, Parsed]:
             "unknown_version", f"engine '{named}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
         )
     parsed = engine.parse(_with_file(options.command, engine) or (engine.name,), {}, version)
-    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *_flags(options, engine)))
-
-
-@lru_cache(maxsize=16)
-def find_engine(name: str) -> Engine[object]:
-    """The engine that people call ``name``. Raises RequestError with near matches."""
-    module = _discover.claimant(ENGINES, "NAMES", name)
-    if module is None:
-        known = _discover.claimants(ENGINES, "NAMES")
-        raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
-        )
-    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
-    return engine
+    meant = precision.read(options.dtype, engine.name)
+    flags = _flags(options._replace(dtype=meant.load_as), engine)
+    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
 
 
 def _started(command: tuple[str, ...]) -> str:

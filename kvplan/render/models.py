@@ -7,12 +7,13 @@ from pathlib import Path
 from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.model import Layer, ModelSpec
+from kvplan.core.shares import by_role
 from kvplan.core.units import format_size
 from kvplan.render import shares
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 from kvplan.specs import builtin, load_model
-from kvplan.specs.files import read_json, read_text
+from kvplan.specs.files import read_text
 
 
 def listing(name: str, *, as_json: bool) -> str:
@@ -30,34 +31,34 @@ def listing(name: str, *, as_json: bool) -> str:
 
 
 def spec_text(name: str) -> str:
-    """The spec file of ``name``: a built-in one as it lies there, a config as a new one with its parameter count."""
-    found = None if _is_path(name) else builtin.find(name)
+    """The spec file of ``name``: a built-in one or a spec as it lies there, any other model as a new one."""
+    found = None if _is_outside(name) else builtin.find(name)
     if found is not None:
         return builtin.text(found)
     if name == "-":
         raise RequestError("usage", "--spec reads a file, not stdin", hint="give the path of the config.json")
-    spec, path = load_model(name), Path(name)
-    config_path = path / "config.json" if path.is_dir() else path
-    if config_path.suffix in (".yaml", ".yml"):
-        return read_text(config_path)
-    return _as_spec(spec, read_json(config_path), config_path)
+    if name.endswith((".yaml", ".yml")):
+        load_model(name)
+        return read_text(Path(name))
+    return _as_spec(name)
 
 
-def _as_spec(spec: ModelSpec, config: dict[str, object], path: Path) -> str:
+def _as_spec(name: str) -> str:
     import yaml
 
-    name = path.resolve().parent.name if path.name == "config.json" else path.stem
-    head = {"id": name.lower(), "n_params": spec.n_params}
-    body = yaml.safe_dump({"config": config}, sort_keys=False, allow_unicode=True)
-    return f"# made by kvplan {__version__} from {path}\n{yaml.safe_dump(head, sort_keys=False)}{body}"
+    from kvplan.specs.pinning import pinned
+
+    body = yaml.safe_dump(pinned(name), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    return f"# made by kvplan {__version__} from {name}\n{body}"
 
 
-def _is_path(name: str) -> bool:
-    return os.path.lexists(name)
+def _is_outside(name: str) -> bool:
+    """Whether ``name`` is a path, or an id or address of the Hub."""
+    return os.path.lexists(name) or ("/" in name and " " not in name)
 
 
 def _is_model(name: str) -> bool:
-    return _is_path(name) or name == "-" or name.endswith((".json", ".yaml", ".yml")) or builtin.find(name) is not None
+    return _is_outside(name) or name == "-" or name.endswith((".json", ".yaml", ".yml", ".gguf")) or builtin.find(name) is not None
 
 
 def _matches(model_id: str, words: str) -> bool:
@@ -104,7 +105,7 @@ def _details(spec: ModelSpec) -> dict[str, object]:
         {"n_layers": run.n_layers, "mixers": [m._asdict() for m in run.layer.mixers], "ffns": [f._asdict() for f in run.layer.ffns]}
         for run in spec.runs
     ]
-    return {**_row(spec), "shares": [share._asdict() for share in spec.shares()], "groups": groups, "layers": layers, **_files(spec)}
+    return {**_row(spec), "shares": [share._asdict() for share in by_role(spec)], "groups": groups, "layers": layers, **_files(spec)}
 
 
 def _files(spec: ModelSpec) -> dict[str, object]:
@@ -112,8 +113,8 @@ def _files(spec: ModelSpec) -> dict[str, object]:
     found = spec.checkpoint
     if found is None:
         return {"mtp_bytes": spec.mtp_bytes, "checkpoint": None}
-    holdings = [held._asdict() for held in found.holdings]
-    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**found._asdict(), "holdings": holdings, "tensors": len(found.tensors)}}
+    facts = {name: value for name, value in found._asdict().items() if name != "tensors"}
+    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**facts, "holdings": [held._asdict() for held in found.holdings]}}
 
 
 def _detail_text(spec: ModelSpec) -> str:

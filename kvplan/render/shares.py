@@ -1,5 +1,6 @@
 """What a model's weights are for: parameters and bytes by role, and what its checkpoint holds besides."""
 
+from kvplan.core import shares as core_shares
 from kvplan.core.checkpoint import Checkpoint, Part
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import format_size
@@ -16,9 +17,9 @@ PARTS: dict[Part, str] = {
 
 def by_role(spec: ModelSpec) -> list[str]:
     """A line a role, and the total; active parameters where they are fewer."""
-    shares = [share for share in spec.shares() if share.n_params or share.n_bytes]
+    held = [share for share in core_shares.by_role(spec) if share.n_params or share.n_bytes]
     mixture = spec.n_active_params != spec.n_params
-    rows = [(str(share.role), share.n_params, share.n_active, share.n_bytes) for share in shares]
+    rows = [(str(share.role), share.n_params, share.n_active, share.n_bytes) for share in held]
     rows.append(("total", spec.n_params, spec.n_active_params, spec.weight_bytes))
     head = ("", "parameters", *(("active",) if mixture else ()), "bytes stored")
     cells = [(role, f"{n:,}", *((f"{active:,}",) if mixture else ()), f"{size:,}") for role, n, active, size in rows]

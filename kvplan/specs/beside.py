@@ -16,18 +16,33 @@ Beside = Callable[[str], tuple[Mapping[str, object], str] | None]
 def spec_of(config: Mapping[str, object], where: str, beside: Beside) -> ModelSpec:
     """The model of a config, of ModelOpt's hf_quant_config.json and of generation_config.json.
 
-    ModelOpt writes how weights are quantized into a file of its own, which stands for a missing ``quantization_config``
-    (vLLM transformers_utils/config.py does the same). Raises RequestError for what is no model.
+    Raises RequestError for what is no model.
     """
-    quantization = beside(QUANTIZATION) if config.get("quantization_config") is None else None
-    if quantization is not None:
-        config = {**config, "quantization_config": _modelopt(*quantization)}
-    spec = build(config, where=where)
+    spec = build(_quantized(config, beside), where=where)
     if config.get("use_cache") is False:
         return spec._replace(use_cache_off_in=where)
+    return spec._replace(use_cache_off_in=_cache_off_in(beside))
+
+
+def merged(config: Mapping[str, object], beside: Beside) -> dict[str, object]:
+    """One config that says all that ``spec_of`` reads from several files."""
+    off: dict[str, object] = {"use_cache": False} if _cache_off_in(beside) else {}
+    return {**_quantized(config, beside), **off}
+
+
+def _quantized(config: Mapping[str, object], beside: Beside) -> dict[str, object]:
+    """ModelOpt writes how weights are quantized into a file of its own, which stands for a missing ``quantization_config``.
+
+    vLLM transformers_utils/config.py does the same.
+    """
+    found = beside(QUANTIZATION) if config.get("quantization_config") is None else None
+    return {**config, "quantization_config": _modelopt(*found)} if found is not None else dict(config)
+
+
+def _cache_off_in(beside: Beside) -> str | None:
+    """The generation_config.json that turns the cache off."""
     generation = beside(GENERATION)
-    off = generation is not None and generation[0].get("use_cache") is False
-    return spec._replace(use_cache_off_in=generation[1] if generation is not None and off else None)
+    return generation[1] if generation is not None and generation[0].get("use_cache") is False else None
 
 
 def _modelopt(data: Mapping[str, object], where: str) -> dict[str, object]:

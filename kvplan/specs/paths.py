@@ -3,10 +3,11 @@
 import io
 from pathlib import Path
 
+from kvplan.core.checkpoint import Checkpoint, Holding
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.specs import from_spec
-from kvplan.specs.beside import GENERATION, spec_of
+from kvplan.specs.beside import GENERATION, Beside, merged, spec_of
 from kvplan.specs.build import build
 from kvplan.specs.files import parse_json, parse_yaml, read_json, read_text, read_yaml
 
@@ -21,7 +22,9 @@ def load(ref: str) -> ModelSpec:
             from kvplan.specs.gguf.local import load_folder
 
             return load_folder(path)._replace(id=ref.rstrip("/") or ref)
-        return _from_config_file(_config_in(path, ref))._replace(id=ref.rstrip("/") or ref, source="dir")
+        from kvplan.specs.folder import with_folder
+
+        return with_folder(_from_config_file(_config_in(path, ref)), path)._replace(id=ref.rstrip("/") or ref, source="dir")
     if path.suffix in (".yaml", ".yml"):
         return _outside_spec(read_yaml(path), ref)
     if _is_gguf(path):
@@ -77,15 +80,24 @@ def _config_in(folder: Path, ref: str) -> Path:
     return path
 
 
+def config_of(path: Path) -> dict[str, object]:
+    """What the config at ``path`` and the files beside it say, in one. Raises RequestError for what can't be read."""
+    return merged(read_json(path), _beside(path))
+
+
 def _from_config_file(path: Path) -> ModelSpec:
-    """The config at ``path``, with what lies beside it; a config of another name than config.json has no quantization beside it."""
+    return spec_of(read_json(path), str(path), _beside(path))
+
+
+def _beside(path: Path) -> Beside:
+    """What lies beside the config at ``path``; one of another name than config.json has no quantization beside it."""
 
     def beside(name: str) -> tuple[dict[str, object], str] | None:
         file = path.with_name(name)
         mine = name == GENERATION or path.name == "config.json"
         return (read_json(file), str(file)) if mine and file.is_file() else None
 
-    return spec_of(read_json(path), str(path), beside)
+    return beside
 
 
 def _from_text(text: str, where: str) -> ModelSpec:
@@ -99,4 +111,12 @@ def _from_text(text: str, where: str) -> ModelSpec:
 def _outside_spec(data: dict[str, object], where: str) -> ModelSpec:
     from kvplan.specs.raw import validated
 
-    return from_spec(validated(data, where=where), where=where, source="spec")
+    checked = validated(data, where=where)
+    spec = from_spec(checked, where=where, source="spec")
+    facts = checked["checkpoint"]
+    if not isinstance(facts, dict):
+        return spec
+    from kvplan.specs.reconciled import reconciled
+
+    holdings = tuple(Holding(*held) for held in facts["holdings"])
+    return reconciled(spec, Checkpoint(**{**facts, "holdings": holdings}), ())

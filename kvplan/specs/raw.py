@@ -2,11 +2,28 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, Strict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, Strict, ValidationError, field_validator
 
+from kvplan.core.checkpoint import Part
 from kvplan.core.errors import RequestError
+from kvplan.core.model import Role
+
+Count = Annotated[NonNegativeInt, Strict()]
+
+
+class CheckpointFacts(BaseModel):
+    """What the headers of the model's files said when the spec was made; holdings are lists in the order of ``Holding``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal["safetensors", "torch"]
+    basis: Literal["headers", "file sizes"]
+    n_files: Count
+    file_bytes: Count
+    n_bytes: Count
+    holdings: list[tuple[Part, Role, str, Count, Count, Count]] = []
 
 
 class SpecFile(BaseModel):
@@ -21,6 +38,7 @@ class SpecFile(BaseModel):
     facts: str | None = None
     as_of: date | None = None
     n_params: Annotated[PositiveInt, Strict()] | None = None
+    checkpoint: CheckpointFacts | None = None
     config: dict[str, object]
 
     @field_validator("id")

@@ -1,5 +1,6 @@
 """In which element types a checkpoint lies: its dtype, and what a quantization makes of it."""
 
+from collections.abc import Mapping
 from types import ModuleType
 
 from kvplan import _discover
@@ -10,6 +11,9 @@ from kvplan.specs.config import Config
 
 METHODS = "kvplan.specs.quantization"
 ASSUMED = "float32"
+_MLX = "quantization"
+_KEYS = ("quantization_config", "compression_config", _MLX)
+_OF_MODEL = ("expert_dtype",)  # what a config says of its quantization outside quantization_config
 _SMALLEST_SHARE_LESS = 90  # hundredths: under 2 bits of 16, with scales
 
 
@@ -32,20 +36,26 @@ def stored(spec: ModelSpec, cfg: Config) -> ModelSpec:
 
 
 def _quantization(cfg: Config) -> Config | None:
-    """``quantization_config``, at the top level or of the language model inside."""
-    places = (cfg, cfg.sub("text_config"))
-    return next((place.sub("quantization_config") for place in places if place.has("quantization_config")), None)
+    """What the config says of quantization, at the top level or of the language model inside."""
+    places = ((place, key) for place in (cfg, cfg.sub("text_config")) for key in _KEYS if place.has(key))
+    place, key = next(places, (cfg, ""))
+    if not key or (key == _MLX and not isinstance(place.data[key], Mapping)):  # a key that others may use
+        return None
+    of_model = {name: place.data[name] for name in _OF_MODEL if place.has(name)}
+    return place.sub(key).with_defaults(of_model)
 
 
 def _method(quantization: Config) -> str:
     """The method as named, else the one whose own keys are there: early files of two methods don't name theirs.
 
-    Source: transformers 5.24 quantizers/auto.py, AutoQuantizationConfig.from_dict.
+    Source: transformers 5.24 quantizers/auto.py, AutoQuantizationConfig.from_dict; mlx-lm 0.28 utils.py, save_config.
     """
     if quantization.has("quant_method"):
         return quantization.text("quant_method")
     if quantization.has("quant_algo"):
         return "modelopt"
+    if quantization.has("bits") and quantization.has("group_size"):
+        return "mlx"
     bits = ("load_in_8bit", "load_in_4bit")
     return "bitsandbytes" if any(quantization.flag(key, default=False) for key in bits) else "unnamed"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.configs import LLAMA
+from tests.gguf.writing import header, llama, llama_tensors
 from tests.running import Run, refused
 
 GOOD = LLAMA | {"torch_dtype": "float16"}
@@ -39,7 +40,7 @@ ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
     pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),
     pytest.param(["estimate", "llama-2-7b", "--dtype", "bf17"], "unknown element type 'bf17'", id="an unknown dtype"),
-    pytest.param(["estimate", "llama-2-7b", "--dtype", "bool"], "dtype=bool: weights can't be bool", id="weights of truths"),
+    pytest.param(["estimate", "llama-2-7b", "--dtype", "bool"], "unknown element type 'bool', and no", id="weights of truths"),
     pytest.param(["estimate", "llama-2-7b", "--kv-dtype", "q9"], "unknown element type 'q9'", id="an unknown cache type"),
     pytest.param(["estimate", "llama-2-7b", "--attn", "fast"], "'fast' is not one of", id="an unknown choice"),
     pytest.param(["estimate", "llama-2-7b", "--contxt", "8"], "no such option", id="an unknown option"),
@@ -198,3 +199,14 @@ def test_yaml_that_is_none(kvplan: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("id: [1\nconfig: }")
     assert "mine.yaml:2:" in refused(kvplan, "estimate", str(path))
+
+
+def test_a_gguf_is_not_taken_for_what_transformers_makes_of_it(kvplan: Run, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    head, n_data = header(llama(), llama_tensors())
+    path.write_bytes(head + bytes(n_data))
+    found = kvplan("estimate", str(path))
+    assert found.code == 3
+    assert "unpacks to 16 bits" in found.err
+    assert "kvplan models" in found.err
+    assert kvplan("models", str(path)).code == 0

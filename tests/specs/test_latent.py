@@ -57,8 +57,8 @@ def test_deepseek_v3_counts_671b_and_its_next_token_layer_apart() -> None:
     spec = made(**V3)
     assert spec.n_params == 671_026_404_352
     assert spec.n_active_params == 37_552_282_624
-    # one mixture layer, its joint of 2 H² and three norms
-    assert mtp_params(spec) == 11_610_067_968
+    # one mixture layer, its joint of 2 H² and three norms, and embeddings and output projection stored again
+    assert mtp_params(spec) == 11_610_067_968 + 2 * 129_280 * 7168
 
 
 def test_router_and_correction_stay_in_float32() -> None:

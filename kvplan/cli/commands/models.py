@@ -22,7 +22,7 @@ def run(said: Said) -> int:
 COMMAND = Command(
     name="models",
     help="The built-in models, or those that all WORDS stand in; with one MODEL, its layers and weights.\n\n"
-    "MODEL is an id, an alias, a config.json, a directory or a spec file.",
+    "MODEL is an id, an alias, an id of the Hub, a config.json, a directory, a GGUF file or a spec file.",
     argument="[MODEL or WORDS]",
     options=(
         Option("--spec", "Print the spec file of NAME, which every command reads as MODEL.", "Output"),

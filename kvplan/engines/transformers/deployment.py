@@ -1,15 +1,14 @@
 """One model on Transformers with resolved settings: the ledger of a run."""
 
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
-from kvplan.core.model import Layer, ModelSpec
+from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import entries, notes, overhead, scores
+from kvplan.engines.transformers import entries, notes, overhead, scores, weights
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
@@ -48,7 +47,7 @@ class Deployment:
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
         self.refusals = notes.refusals(model, settings, node, rules)
-        self.not_modeled = notes.not_modeled(model, settings)
+        self.not_modeled = (*weights.left_out(model), *notes.not_modeled(model, settings))
         self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
         self.findings = (*notes.findings(model, settings, node, newer=newer), *held)
         self._plan = self._footprint.plan
@@ -61,7 +60,7 @@ class Deployment:
     def entries(self, load: Workload) -> tuple[Entry, ...]:
         """The pass with the highest peak, part by part; on a GPU also what the process holds beside its tensors."""
         plan, peaks = self._plan, self._footprint.peaks(load, bound=True)
-        found = [entries.weights(self._weights), entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load))]
+        found = [weights.entry(self._weights), entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load))]
         if plan.state_bytes:
             found.append(entries.state(plan, load))
         moment = self._footprint.moment(load, decoding=peaks.decode > peaks.prefill)
@@ -142,45 +141,10 @@ class _Same:
 @lru_cache(maxsize=64)
 def _compiled(
     same: _Same, settings: Settings, capability: tuple[int, int] | None
-) -> tuple[Footprint, entries.Weights, Kept, tuple[Finding, ...]]:
+) -> tuple[Footprint, weights.Weights, Kept, tuple[Finding, ...]]:
     """What a model with these settings is on every GPU of one generation, and what to say of it: a search tries many of them."""
     rules, _ = rules_for(settings.version)
     plan = compile_plan(same.model, settings)
-    weights = _weights(same.model, settings, keeps_router=rules.keeps_router)
+    at_rest = weights.weights(same.model, settings, keeps_router=rules.keeps_router)
     device = Device(capability, rules.packs_queries)
-    return Footprint(plan, device), weights, kept(same.model, plan), scores.all_in_memory(plan, device)
-
-
-def _weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> entries.Weights:
-    """Bytes of all groups in the chosen type; a group with a type of its own keeps it."""
-    best = sum([group.run_bytes(settings.dtype) for group in model.weights])
-    less = 0
-    sizes: dict[int, tuple[int, int]] = {}
-    for run in model.runs:
-        key = id(run.layer)
-        if key not in sizes:
-            sizes[key] = _layer_bytes(run.layer, settings.dtype)
-        best += run.n_layers * sizes[key][0]
-        less += 0 if keeps_router else run.n_layers * sizes[key][1]
-    below, above = (0, 0) if model.exact else model.off_by
-    return entries.Weights(
-        size=Interval(best - less - best * below // 100, best, best + best * above // 100),
-        basis="exact" if model.exact and not less and settings.dtype in notes.PLAIN else "modeled",
-        n_params=model.n_params,
-        dtype=settings.dtype,
-        source=model.id or model.architecture,
-        mixed=_mixed(model, settings.dtype),
-    )
-
-
-def _mixed(model: ModelSpec, dtype: str) -> bool:
-    """Whether some group is kept in another type than ``dtype``."""
-    layers = {id(run.layer): run.layer for run in model.runs}.values()
-    groups = chain(model.weights, *(layer.weights for layer in layers))
-    return any((group.run_dtype or group.dtype) not in (None, dtype) for group in groups)
-
-
-def _layer_bytes(layer: Layer, dtype: str) -> tuple[int, int]:
-    """Bytes of one layer, and how much of them is only there where a router's weight is kept in float32."""
-    less = sum([group.run_bytes(dtype) - group.n_bytes(dtype) for group in layer.weights if group.run_dtype])
-    return sum([group.run_bytes(dtype) for group in layer.weights]), max(0, less)
+    return Footprint(plan, device), at_rest, kept(same.model, plan), scores.all_in_memory(plan, device)

@@ -22,7 +22,6 @@ _CHOICES = {
     "forward": ("generate", "plain"),
 }
 QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
-ON_PAPER = ("float8_e5m2", "float4_e2m1", "uint8")  # what weights are stored in and no cache
 DEFAULT_QUANTIZED = "int4"
 
 
@@ -31,6 +30,7 @@ class TransformersEngine:
 
     name = "transformers"
     versions = VERSIONS
+    formats = ("safetensors",)  # a GGUF is unpacked while it is loaded; source: transformers 5.24 modeling_gguf_pytorch_utils.py
     options = MappingProxyType(
         {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
     )
@@ -57,7 +57,7 @@ class TransformersEngine:
             if chosen[key] not in known:
                 hint = did_you_mean(chosen[key], known)
                 raise RequestError("bad_setting", f"{key}: expected one of {', '.join(known)}, found '{chosen[key]}'", hint=hint)
-        weights = model.stored_dtype if chosen["dtype"] == AUTO else _weights(chosen["dtype"])
+        weights = model.stored_dtype if chosen["dtype"] == AUTO else _weights(chosen["dtype"], model.stored_dtype)
         compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
         attn = chosen["attn_implementation"]
         cache, kv = _cache(chosen["cache_implementation"], chosen["kv_dtype"], compute)
@@ -97,12 +97,12 @@ class TransformersEngine:
         return {key: value for key, value in settings._asdict().items() if key != "version"}
 
 
-def _weights(name: str) -> str:
-    """The element type of the weights. Raises RequestError for one that no weights are kept in: truths, counts, bare exponents."""
+def _weights(name: str, stored: str) -> str:
+    """The type that weights are loaded in. Raises RequestError for one that from_pretrained doesn't take, unless they lie in it."""
     found = dtype(name, where="dtype").name
-    if found not in (*PLAIN, *QUANTIZED, *ON_PAPER):
-        known = ", ".join((*PLAIN, *QUANTIZED, *ON_PAPER))
-        raise RequestError("bad_setting", f"dtype={name}: weights can't be {found}", hint=f"weights are {known}")
+    if found not in (*PLAIN, stored):
+        hint = f"kvplan's own --dtype {name}, before the --, counts a checkpoint that is quantized so"
+        raise RequestError("bad_setting", f"dtype={name}: from_pretrained loads in {', '.join(PLAIN)}", hint=hint)
     return found
 
 

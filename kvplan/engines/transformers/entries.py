@@ -1,8 +1,6 @@
 """The ledger of a run: each size with its formula and source."""
 
-from typing import NamedTuple
-
-from kvplan.core.ledger import Basis, Entry, Interval, exactly
+from kvplan.core.ledger import Entry, Interval, exactly
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.footprint import Peaks
 from kvplan.engines.transformers.plan import Plan
@@ -22,31 +20,6 @@ WINDOW_SOURCES = {
 def counted(name: str, n: int, unit: str) -> str:
     """A formula's input ``name`` with its unit: ``{batch} sequences``, of one ``{batch} sequence``."""
     return f"{{{name}}} {unit}{'' if n == 1 else 's'}"
-
-
-class Weights(NamedTuple):
-    """Bytes of the weights and how sure they are; ``mixed`` where some groups have an element type of their own."""
-
-    size: Interval
-    basis: Basis
-    n_params: int
-    dtype: str
-    source: str
-    mixed: bool = False
-
-
-def weights(found: Weights) -> Entry:
-    """Parameters at rest."""
-    return Entry(
-        term="weights",
-        name="weights",
-        place="gpu0",
-        size=found.size,
-        basis=found.basis,
-        formula="{n_params} parameters as {dtype}" + (", groups of another type as stored" if found.mixed else ""),
-        inputs={"n_params": found.n_params, "dtype": found.dtype},
-        source=found.source,
-    )
 
 
 def cache(plan: Plan, load: Workload, size: Interval, kept: tuple[int, ...]) -> Entry:

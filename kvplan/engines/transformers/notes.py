@@ -36,15 +36,15 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
 
 
 def _on_paper(settings: Settings) -> list[Finding]:
-    """Element types that Transformers would not use: counted as asked, and said."""
+    """Element types that Transformers would not use: counted so, and said."""
     found = []
     if settings.dtype not in PLAIN:
         found.append(
             Finding(
                 "KV303",
                 "note",
-                f"dtype {settings.dtype} is arithmetic on paper: from_pretrained takes floating types of 16 bits or more",
-                "point at a quantized checkpoint to count its scales too",
+                f"weights of {settings.dtype} without a quantization are arithmetic on paper: from_pretrained loads in 16 bits or more",
+                "say --dtype bfloat16 to count what it would load",
             )
         )
     if settings.cache != "quantized" and settings.kv_dtype != settings.compute_dtype:

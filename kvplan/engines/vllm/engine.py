@@ -21,6 +21,7 @@ class VllmEngine:
 
     name = "vllm"
     versions = VERSIONS
+    formats = ("safetensors",)
     options = MappingProxyType(
         {
             "dtype": "dtype",

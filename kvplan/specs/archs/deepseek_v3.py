@@ -12,7 +12,7 @@ from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.experts import MoeStyle
 from kvplan.specs.parts.latent import DEEPSEEK_MOE, DEEPSEEK_SIZES, latent_decoder, latent_form, latent_layers, read_mla, routed
-from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.mtp import n_next_token, next_token, own_ends
 from kvplan.specs.parts.sparse import by_kind, first_dense
 
 MODEL_TYPES = ("deepseek_v3", "kimi_k2", "sarvam_mla", "glm4_moe_lite", "mistral4", "axk1")
@@ -80,7 +80,7 @@ def build(cfg: Config) -> ModelSpec:
     layers = latent_layers(cfg, (mla,) * len(ffns), ffns, family.moe, extra)
     (last,) = latent_layers(cfg, (mla,), (moe,), family.moe, extra)
     form = latent_form(cfg, float32_routing=model_type != "mistral4")._replace(checked=model_type != "kimi_k2")
-    return latent_decoder(cfg, layers, form, next_token(hidden, last, n_next_token(cfg)))
+    return latent_decoder(cfg, layers, form, next_token(hidden, last, n_next_token(cfg), own=own_ends(cfg)))
 
 
 def _first(cfg: Config, dense: DenseFfn, moe: MoeFfn) -> tuple[Ffn, ...]:

@@ -24,7 +24,7 @@ from kvplan.specs.parts.latent import (
     read_mla,
     routed,
 )
-from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.mtp import n_next_token, next_token, own_ends
 from kvplan.specs.parts.sparse import by_kind
 
 MODEL_TYPES = ("deepseek_v32", "glm_moe_dsa", "axk2")
@@ -71,7 +71,8 @@ def build(cfg: Config) -> ModelSpec:
     ffns = by_kind(cfg, DenseFfn(cfg.integer("intermediate_size")), moe, kinds)
     mixers = [mla if full else mla._replace(indexer=None) for full in own]
     layers = family.layers(cfg, mixers, ffns)
-    mtp = next_token(cfg.integer("hidden_size"), family.layers(cfg, [mla], [moe])[0], n_next_token(cfg))
+    own_copies = own_ends(cfg) if family.copies else ()
+    mtp = next_token(cfg.integer("hidden_size"), family.layers(cfg, [mla], [moe])[0], n_next_token(cfg), own=own_copies)
     return latent_decoder(cfg, layers, latent_form(cfg)._replace(attention=_INDEXING), mtp)
 
 
@@ -105,11 +106,15 @@ def _gated(cfg: Config, mixers: Sequence[Mla], ffns: Sequence[Ffn]) -> list[Laye
 
 
 class Family(NamedTuple):
-    """What its configuration class leaves to defaults, how its layers are built, and whether some share a pick."""
+    """What its configuration class leaves to defaults, how its layers are built, whether some share a pick.
+
+    ``copies``: checkpoints hold embeddings and output projection again with the next-token layer.
+    """
 
     defaults: Mapping[str, object]
     layers: Callable[[Config, Sequence[Mla], Sequence[Ffn]], list[Layer]] = _plain
     shares: bool = False
+    copies: bool = False
 
 
-FAMILIES = {"deepseek_v32": Family(V32), "glm_moe_dsa": Family(GLM5, shares=True), "axk2": Family(AXK2, layers=_gated)}
+FAMILIES = {"deepseek_v32": Family(V32, copies=True), "glm_moe_dsa": Family(GLM5, shares=True), "axk2": Family(AXK2, layers=_gated)}

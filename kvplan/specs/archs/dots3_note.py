@@ -16,7 +16,7 @@ from kvplan.specs.parts.forms import moe_moments
 from kvplan.specs.parts.hybrid import read_kinds
 from kvplan.specs.parts.indexing import read_indexer
 from kvplan.specs.parts.latent import DEEPSEEK_MOE, block_norms, mla_weights, paired, read_mla
-from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.mtp import n_next_token, next_token, own_embeddings
 from kvplan.specs.parts.per_layer import overrides
 from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
@@ -58,14 +58,20 @@ OVERRIDES = (*WINDOWED, "num_key_value_heads", "qk_rope_head_dim", "sliding_wind
 
 
 def build(cfg: Config) -> ModelSpec:
-    """``use_dsa`` gives the layers that see all tokens an indexer; a config with ``per_layer_config`` names them itself."""
+    """``use_dsa`` gives the layers that see all tokens an indexer; a config with ``per_layer_config`` names them itself.
+
+    The next-token layer has a window and a dense feed-forward, and is stored with embeddings of its own.
+    """
     cfg = completed(cfg.renamed({"num_local_experts": "n_routed_experts"}), DEFAULTS)
     kinds, ffns = _kinds(cfg), _ffns(cfg)
     mixers = [_mixer(cfg, kind, own) for kind, own in zip(kinds, overrides(cfg, cfg.n_layers(), OVERRIDES), strict=True)]
     layers = paired(mixers, ffns, lambda mixer, ffn: _layer(cfg, mixer, ffn))
     rotary = max(mixer.rope_head_dim for mixer in mixers)
     form = ActivationForm(rotary_dim=rotary or None, rope_tables=len(set(kinds)), moe=moe_moments(float32=True))
-    mtp = next_token(cfg.integer("hidden_size"), layers[-1], n_next_token(cfg))
+    drafting = _layer(
+        cfg, next((mla for mla in reversed(mixers) if mla.window_tokens), mixers[-1]), DenseFfn(cfg.integer("intermediate_size"))
+    )
+    mtp = next_token(cfg.integer("hidden_size"), drafting, n_next_token(cfg, default=1), own=own_embeddings(cfg))
     return assemble(cfg, layers, Style(), form)._replace(mtp=mtp)
 
 

@@ -12,7 +12,7 @@ from kvplan.specs.config import Config
 from kvplan.specs.parts.decoder import Style, completed, rotary_width
 from kvplan.specs.parts.experts import MoeStyle
 from kvplan.specs.parts.forms import NORMED_ROTATION, ROTATION, moe_moments
-from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.mtp import n_next_token, next_token, own_ends
 from kvplan.specs.parts.sparse import experts_per_token, first_dense, sparse_decoder
 
 MODEL_TYPES = ("glm4_moe", "glm4v_moe_text", "solar_open", "sarvam_moe", "dots1")
@@ -72,7 +72,7 @@ def build(cfg: Config) -> ModelSpec:
     moe = MoeStyle(router_dtype="float32", correction="buffer", correction_dtype="float32")
     spec = sparse_decoder(cfg, style, _ffns(cfg, model_type), moe, form)
     n_next = n_next_token(cfg) if model_type in ("glm4_moe", "sarvam_moe") else 0
-    return spec._replace(mtp=next_token(spec.hidden_size, spec.runs[-1].layer, n_next))
+    return spec._replace(mtp=next_token(spec.hidden_size, spec.runs[-1].layer, n_next, own=own_ends(cfg)))
 
 
 def _ffns(cfg: Config, model_type: str) -> tuple[Ffn, ...]:

@@ -12,7 +12,7 @@ from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear
 from kvplan.specs.parts.decoder import Style, assemble, completed
 from kvplan.specs.parts.experts import MoeStyle, router
 from kvplan.specs.parts.latent import block_norms, latent_form, latent_layers, mla_weights, read_mla
-from kvplan.specs.parts.mtp import n_next_token, next_token
+from kvplan.specs.parts.mtp import n_next_token, next_token, own_embeddings
 
 MODEL_TYPES = ("longcat_flash",)
 
@@ -45,7 +45,7 @@ def build(cfg: Config) -> ModelSpec:
     n_layers = cfg.n_layers("num_layers") if cfg.has("num_layers") else cfg.n_layers() // 2
     layer, dense = _layer(cfg), DenseFfn(cfg.integer("intermediate_size"))
     (drafting,) = latent_layers(cfg, (read_mla(cfg),), (dense,), MoeStyle())
-    mtp = next_token(cfg.integer("hidden_size"), drafting, n_next_token(cfg))
+    mtp = next_token(cfg.integer("hidden_size"), drafting, n_next_token(cfg), own=own_embeddings(cfg))
     n_idle = n_layers * sum(group.n_params for group in layer.weights if group.name.startswith(_IDLE))
     spec = assemble(cfg, [layer] * n_layers, Style(), latent_form(cfg)._replace(gathers_experts=False))
     return spec._replace(mtp=mtp, caveats=(_unused(n_idle),) if n_idle else ())

@@ -30,7 +30,7 @@ _DEFAULTS: Mapping[str, object] = {
 }
 _KINDS = ("full_attention", "sliding_attention")
 _ROTARY = 0.334
-_N_NEXT = 1  # no key counts the next-token layers of the checkpoint; vLLM 0.33 drafts with one: a window and a dense feed-forward
+_N_NEXT = 3  # no key counts the next-token layers of the checkpoint, each with a window and a dense feed-forward
 
 
 def build(cfg: Config) -> ModelSpec:

@@ -79,7 +79,8 @@ def _layer(cfg: Config, kind: str) -> Layer:
             return Layer((ssm,), (), (*before, *mamba2("mixer", hidden, ssm, Biases(conv, bias, bias))))
         case "full_attention":
             heads = read_heads(cfg, hidden)
-            return Layer((full(heads),), (), (*before, *attention(hidden, heads)))
+            projections = (group._replace(name=group.name.replace("self_attn.", "mixer.")) for group in attention(hidden, heads))
+            return Layer((full(heads),), (), (*before, *projections))
         case "mlp":
             width = cfg.integer("intermediate_size", default=21504)
             mlp = plain_mlp(hidden, width, name="mixer", bias=cfg.flag("mlp_bias", default=False))

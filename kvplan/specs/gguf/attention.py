@@ -22,7 +22,10 @@ def full(keys: Keys, i: int, *, narrow: bool = False) -> FullAttention | None:
 
 def heads(keys: Keys, i: int) -> tuple[int, int]:
     """Query heads and KV heads of block ``i``; as many of these where no key says how many. Raises RequestError."""
-    n_heads = keys.per_layer("attention.head_count")[i]
+    counts = keys.per_layer("attention.head_count")
+    if not any(counts):
+        raise keys.error("attention.head_count", "expected at least one layer with heads, found none")
+    n_heads = counts[i]
     n_kv_heads = keys.per_layer("attention.head_count_kv")[i] if keys.has("attention.head_count_kv") else n_heads
     if n_kv_heads and n_heads % n_kv_heads:
         raise keys.error("attention.head_count_kv", f"expected a divisor of the {n_heads} heads of block {i}, found {n_kv_heads}")
@@ -69,8 +72,4 @@ def _width(keys: Keys, side: str, *, narrow: bool) -> int:
 
 
 def _even(keys: Keys) -> int:
-    counts = keys.per_layer("attention.head_count")
-    n_heads = next((n for n in counts if n), 0)
-    if not n_heads:
-        raise keys.error("attention.head_count", "expected at least one layer with heads")
-    return keys.hidden // n_heads
+    return keys.hidden // next(n for n in keys.per_layer("attention.head_count") if n)

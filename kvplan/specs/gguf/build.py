@@ -43,7 +43,7 @@ def build(header: Header, where: str) -> ModelSpec:
         max_ctx_tokens=keys.integer("context_length"),
         form=ActivationForm(rotary_dim=keys.integer("rope.dimension_count", default=0, least=0) or None),
         mtp=_next_token(keys, plan),
-        quantization=quantization(header, stored),
+        quantization=quantization(header),
         exact=module is not None,
         caveats=plan.caveats,
         source="gguf",

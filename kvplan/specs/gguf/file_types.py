@@ -3,10 +3,8 @@
 Source: llama.cpp b11434 include/llama.h, enum llama_ftype.
 """
 
-from kvplan.core.dtypes import DTYPES
 from kvplan.specs.gguf.header import Header
 
-_PLAIN = (0, 1, 32)  # all float32, mostly float16, mostly bfloat16
 # fmt: off
 FILE_TYPES = {
     2: "q4_0", 3: "q4_1", 7: "q8_0", 8: "q5_0", 9: "q5_1", 10: "q2_k", 11: "q3_k_s", 12: "q3_k_m", 13: "q3_k_l", 14: "q4_k_s",
@@ -17,12 +15,7 @@ FILE_TYPES = {
 # fmt: on
 
 
-def quantization(header: Header, stored: str) -> str | None:
-    """The name of the mix, None for files in whole numbers of bytes per element.
-
-    Where the file names none, or one that is not known, ``stored`` stands for it: the type that most bytes have.
-    """
+def quantization(header: Header) -> str | None:
+    """The name of the mix; None where the file names none, or one of whole numbers of bytes per element (f32, f16, bf16)."""
     number = header.values.get("general.file_type")
-    if isinstance(number, int) and number in FILE_TYPES:
-        return FILE_TYPES[number]
-    return None if DTYPES[stored].block_elems == 1 or number in _PLAIN else stored
+    return FILE_TYPES.get(number) if isinstance(number, int) else None

@@ -5,33 +5,32 @@ Source: llama.cpp b11434 src/models/deepseek2.cpp, deepseek32.cpp, glm-dsa.cpp; 
 
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import Mla
+from kvplan.specs.gguf.attention import heads
 from kvplan.specs.gguf.keys import Keys
 from kvplan.specs.gguf.plan import Mixing
 
 
 def latent(keys: Keys, i: int, *, indexer: Indexer | None = None) -> Mixing:
-    """One latent and one rotary key per token in block ``i``.
-
-    ``key_length`` is the row of the cache, kv_lora_rank + rotary width; ``key_length_mla`` and ``value_length_mla`` are a
-    head's own widths once expanded. Raises RequestError where they don't fit together.
-    """
-    rank, row = keys.integer("attention.kv_lora_rank"), keys.integer("attention.key_length")
-    rotary = keys.integer("rope.dimension_count", default=row - rank, least=0)
-    if row != rank + rotary:
-        raise keys.error("attention.key_length", f"expected kv_lora_rank {rank} + rope.dimension_count {rotary}, found {row}")
-    return Mixing((_mla(keys, i, "", rank, rotary)._replace(indexer=indexer),))
+    """One latent and one rotary key per token in block ``i``. Raises RequestError where the sizes don't fit together."""
+    return Mixing((_mla(keys, i, "")._replace(indexer=indexer),))
 
 
 def narrow_latent(keys: Keys, i: int) -> Mixing:
     """The same over a window of ``sliding_window`` tokens, in sizes of its own (dots3)."""
-    rotary = keys.integer("rope.dimension_count_swa", default=keys.integer("rope.dimension_count"))
-    mixer = _mla(keys, i, "_swa", keys.integer("attention.kv_lora_rank_swa"), rotary)
-    return Mixing((mixer._replace(window_tokens=keys.integer("attention.sliding_window")),))
+    return Mixing((_mla(keys, i, "_swa")._replace(window_tokens=keys.integer("attention.sliding_window")),))
 
 
-def _mla(keys: Keys, i: int, suffix: str, rank: int, rotary: int) -> Mla:
+def _mla(keys: Keys, i: int, suffix: str) -> Mla:
+    """``key_length`` is the row of the cache, kv_lora_rank + rotary width; a head's own widths once expanded have ``_mla``."""
+    rank, row = keys.integer(f"attention.kv_lora_rank{suffix}"), keys.integer(f"attention.key_length{suffix}")
+    rotary = keys.integer(f"rope.dimension_count{suffix}", default=row - rank, least=0)
+    if row != rank + rotary:
+        raise keys.error(f"attention.key_length{suffix}", f"expected kv_lora_rank {rank} + rope.dimension_count {rotary}, found {row}")
+    n_heads, n_kv_heads = heads(keys, i)
+    if n_kv_heads != 1:
+        raise keys.error("attention.head_count_kv", f"expected 1, the latent that all heads share, found {n_kv_heads} in block {i}")
     return Mla(
-        n_heads=keys.per_layer("attention.head_count")[i],
+        n_heads=n_heads,
         kv_lora_rank=rank,
         rope_head_dim=rotary,
         nope_head_dim=keys.integer(f"attention.key_length_mla{suffix}", least=rotary) - rotary,

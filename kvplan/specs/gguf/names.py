@@ -12,6 +12,8 @@ _BLOCK = re.compile(r"((?:enc\.|dec\.)?blk)\.(\d{1,9})\.(.+)")
 _NORM = re.compile(r"(^|_)norm(_|$|s$)|_ln$")
 _EXPERT = re.compile(r"_(ch)?exps$|^ffn_(gate|down|up)\.\d+$")
 
+# towers that some tools keep in the model's own file: all that is in them is that
+_TOWERS: dict[str, Role] = {"v": "vision", "a": "audio", "mm": "projector"}
 # the first part that a name begins with decides
 _ROLES: tuple[tuple[tuple[str, ...], Role], ...] = (
     (("token_embd", "position_embd", "token_types", "per_layer_token_embd"), "embedding"),
@@ -41,6 +43,9 @@ def place(name: str) -> Place:
 
 def role(name: str) -> Role:
     """What the tensor ``name``, without its block, is for."""
+    tower = _TOWERS.get(name.partition(".")[0])
+    if tower is not None:
+        return tower
     stem = name.rpartition(".")[0] if name.endswith((".weight", ".bias", ".scale", ".input_scale")) else name
     if _NORM.search(stem):
         return "norm"

@@ -32,10 +32,16 @@ def divided(keys: Keys, plan: Plan) -> tuple[list[Block], list[Tensor]]:
             blocks[at.block][at.name] = tensor
         else:
             raise keys.contradiction(tensor.name, f"expected a block from 0 to {n_blocks - 1}")
-    empty = next((i for i, block in enumerate(blocks) if not block), None)
+    empty = next((i for i, block in enumerate(blocks) if not block and _has_weights(keys, plan, i)), None)
     if empty is not None:
         raise keys.contradiction(f"{plan.stack}.{empty}.*", "missing: expected tensors of this layer")
     return [*blocks], rest
+
+
+def _has_weights(keys: Keys, plan: Plan, i: int) -> bool:
+    """Whether layer ``i`` does anything: pruned models (Deci) have layers with neither attention nor a feed-forward."""
+    pruned = keys.has("feed_forward_length") and not keys.per_layer("feed_forward_length")[i]
+    return bool(plan.layers[i].mixers) or not pruned
 
 
 def commonest(tensors: Iterable[Tensor]) -> str:
@@ -53,14 +59,17 @@ def of_block(block: Block, stored: str, *, recurrent: bool) -> tuple[WeightGroup
 
 
 def outside(tensors: Iterable[Tensor], stored: str) -> tuple[WeightGroup, ...]:
-    """The weights outside the layers, under their full names; an encoder's are all that, whatever they do in it."""
-    return tuple(_outside(tensor, stored) for tensor in tensors)
+    """The weights outside the layers, under their full names.
+
+    Those of an encoder and of next-token layers, the only blocks that no layer took, are just that, whatever they do there.
+    """
+    return tuple(_group(tensor.name, tensor, _outside_role(tensor.name), stored) for tensor in tensors)
 
 
-def _outside(tensor: Tensor, stored: str) -> WeightGroup:
-    at = place(tensor.name)
-    encoder = at.stack == "enc.blk" or tensor.name.startswith("enc.")
-    return _group(tensor.name, tensor, "encoder" if encoder else role(at.name), stored)
+def _outside_role(name: str) -> Role:
+    if name.startswith("enc."):
+        return "encoder"
+    return "next_token" if place(name).stack else role(name)
 
 
 def _group(name: str, tensor: Tensor, role: Role, stored: str) -> WeightGroup:

@@ -45,6 +45,15 @@ def path_of(repo_id: str, commit: str, name: str) -> Path | None:
     return path if _is_inside(name) and path.is_file() else None
 
 
+def read(repo_id: str, commit: str, name: str) -> bytes | None:
+    """A small file's bytes, None where the cache does not hold it or does not let us."""
+    path = path_of(repo_id, commit, name)
+    try:
+        return path.read_bytes() if path else None
+    except OSError:
+        return None
+
+
 def keep(repo_id: str, commit: str, name: str, body: bytes, *, revision: str) -> None:
     """Put a small file into the cache as the client does, and note what commit ``revision`` is.
 

@@ -6,11 +6,12 @@ from contextlib import ExitStack
 from kvplan.core.errors import RequestError, UnavailableError, near_matches
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import format_size
-from kvplan.specs.beside import spec_of
+from kvplan.specs.beside import Beside, merged, spec_of
 from kvplan.specs.hub.address import Address
 from kvplan.specs.hub.headers import opened
 from kvplan.specs.hub.repos import Repo
 from kvplan.specs.sources import LocalFile, Source
+from kvplan.specs.weight_files import choose, with_weights
 
 CONFIG = "config.json"
 _ADAPTER, _MISTRAL = "adapter_config.json", "params.json"
@@ -25,25 +26,49 @@ def spec_in(repo: Repo, address: Address) -> ModelSpec:
         if address.filename not in repo.files:
             raise _no_file(repo, address, ggufs)
         return _from_gguf(repo, address.filename)
-    if ggufs and (CONFIG not in repo.files or not any(name.endswith(_OTHER_WEIGHTS) for name in repo.files)):
-        from kvplan.specs.gguf.choice import choose
+    only_ggufs = repo.is_whole and not any(name.endswith(_OTHER_WEIGHTS) for name in repo.files)
+    if ggufs and (CONFIG not in repo.files or only_ggufs):
+        from kvplan.specs.gguf import choice
 
-        return _from_gguf(repo, choose(repo.files, repo.repo_id, prefix=f"{address}:"))
+        return _from_gguf(repo, choice.choose(repo.files, repo.repo_id, prefix=f"{address}:"))
     if CONFIG not in repo.files:
         raise _nothing(repo)
     return _from_config(repo)
 
 
-def _from_config(repo: Repo) -> ModelSpec:
-    def beside(name: str) -> tuple[Mapping[str, object], str] | None:
-        return (repo.json(name), f"{repo.repo_id}/{name}") if name in repo.files else None
+def config_in(repo: Repo) -> dict[str, object]:
+    """What the repository's configs say, in one. Raises KvplanError where there is none or no access."""
+    if CONFIG not in repo.files:
+        raise _nothing(repo)
+    return merged(repo.json(CONFIG), _beside(repo))
 
+
+def _beside(repo: Repo) -> Beside:
+    return lambda name: (repo.json(name), f"{repo.repo_id}/{name}") if name in repo.files else None
+
+
+def _from_config(repo: Repo) -> ModelSpec:
     try:
-        return spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", beside)
+        return _weighed(spec_of(repo.json(CONFIG), f"{repo.repo_id}/{CONFIG}", _beside(repo)), repo)
     except UnavailableError as problem:
         if not problem.kind.startswith("gated"):
             raise
         raise UnavailableError(problem.kind, problem.message, hint=problem.hint, details=_known_sizes(repo)) from None
+
+
+def _weighed(spec: ModelSpec, repo: Repo) -> ModelSpec:
+    """``spec`` with its checkpoint; as it is where there is none, or where not all of it lies in the cache that must do."""
+    try:
+        chosen = choose(repo.files, repo.json)
+    except RequestError as problem:
+        if problem.kind == "missing_weights" and not repo.is_whole:
+            return spec
+        raise
+    if chosen is None:
+        return spec
+    with ExitStack() as stack:
+        sources = opened(repo, list(chosen.sizes)) if chosen.format == "safetensors" else {}
+        return with_weights(spec, chosen, _opener(sources, repo, stack))
 
 
 def _from_gguf(repo: Repo, first: str) -> ModelSpec:

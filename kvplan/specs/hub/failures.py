@@ -97,9 +97,9 @@ def _gated(asked: Asked) -> KvplanError:
 
 
 def _no_repo(asked: Asked) -> KvplanError:
-    look = "check that the token may read it" if asked.token_from else "if it is private, set HF_TOKEN or run `hf auth login`"
+    look = "and whether the token may read it" if asked.token_from else "and if it is private, set HF_TOKEN or run `hf auth login`"
     message = f"{asked.repo_id}: no such model at {asked.host}, or a private one: the answer is the same"
-    return RequestError("repo_not_found", message, hint=f"check the name; {look}")
+    return RequestError("repo_not_found", message, hint=f"check the name, {look}")
 
 
 def _unexpected(asked: Asked, refusal: Refusal) -> KvplanError:
@@ -129,7 +129,7 @@ def no_connection(asked: Asked, reason: str) -> UnavailableError:
 
 def cut_off(asked: Asked, reason: str) -> UnavailableError:
     """A connection that broke before the answer was whole."""
-    return UnavailableError("cut_off", f"{asked.what}: the connection to {asked.host} broke: {reason}", hint="try again")
+    return UnavailableError("cut_off", f"{asked.what}: the connection to {asked.host} broke: {reason.rstrip('.')}", hint="try again")
 
 
 def bad_answer(asked: Asked, problem: str) -> UnavailableError:

@@ -5,7 +5,7 @@ from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs import builtin
 from kvplan.specs.hub import cache
 from kvplan.specs.hub.address import Address
-from kvplan.specs.hub.contents import CONFIG, spec_in
+from kvplan.specs.hub.contents import CONFIG, config_in, spec_in
 from kvplan.specs.hub.repos import CachedRepo, HubRepo, Repo
 from kvplan.specs.hub.transport import Transport
 
@@ -25,6 +25,15 @@ def load(address: Address) -> ModelSpec:
         if problem.kind not in (*UNREACHABLE, *_NO_ACCESS):
             raise
         raise _pointing_at(problem, address) from None
+
+
+def config(address: Address, commit: str) -> dict[str, object]:
+    """What the configs at ``commit`` say, in one; a load has put them into the cache, if that can be written.
+
+    Raises like ``load``.
+    """
+    held = CachedRepo(address.repo_id, commit)
+    return config_in(held if CONFIG in held.files else HubRepo(Transport(), address._replace(revision=commit)))
 
 
 def _load(address: Address) -> ModelSpec:
@@ -48,12 +57,19 @@ def _from_cache(address: Address, problem: UnavailableError) -> ModelSpec:
     """The model as the cache holds it. Raises ``problem`` where it does not."""
     commit = cache.commit_of(address.repo_id, address.revision or "main")
     repo = CachedRepo(address.repo_id, commit) if commit else None
-    if repo is None or (address.filename or CONFIG) not in repo.files:
+    if repo is None or not _is_held(repo, address):
         message = f"{problem.message}, and the cache does not hold {address.filename or CONFIG}"
         raise UnavailableError(problem.kind, message, hint=problem.hint, details=problem.details)
     spec = _spec(repo, address)
-    caveat = Caveat("KV017", "note", f"{problem.message}: read from the cache, as of commit {commit}", "")
+    weights = "" if spec.checkpoint else "; its weights are not there and counted by arithmetic"
+    caveat = Caveat("KV017", "note", f"{problem.message}: read from the cache, as of commit {commit}{weights}")
     return spec._replace(caveats=(*spec.caveats, caveat))
+
+
+def _is_held(repo: CachedRepo, address: Address) -> bool:
+    if address.filename:
+        return address.filename in repo.files
+    return CONFIG in repo.files or any(name.endswith(".gguf") for name in repo.files)
 
 
 def _spec(repo: Repo, address: Address) -> ModelSpec:

@@ -1,7 +1,6 @@
 """A repository's files, as the Hub lists them or as the client's cache holds them."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
@@ -35,6 +34,11 @@ class Repo(Protocol):
         """Names and bytes."""
         ...
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether ``files`` are all that there are."""
+        ...
+
     def json(self, name: str) -> dict[str, object]:
         """The JSON object in a file. Raises KvplanError."""
         ...
@@ -46,6 +50,8 @@ class Repo(Protocol):
 
 class HubRepo:
     """A repository at the Hub: small files go through the cache, of large ones only what lies there already."""
+
+    is_whole = True
 
     def __init__(self, transport: Transport, address: Address) -> None:
         """Ask for the listing. Raises KvplanError for what is not there or not to be had."""
@@ -62,9 +68,9 @@ class HubRepo:
         where, most = f"{self.repo_id}/{name}", MAX_INDEX_BYTES if name.endswith(".index.json") else MAX_BYTES
         if self.files.get(name, 0) > most:
             raise RequestError("bad_file", f"{where}: larger than {most // 2**20} MiB: not a config", hint="point at a config.json")
-        held = cache.path_of(self.repo_id, self.commit, name) if self.commit else None
-        if held:
-            return _parsed(held.read_bytes(), where)
+        held = cache.read(self.repo_id, self.commit, name) if self.commit else None
+        if held is not None:
+            return _parsed(held, where)
         asked = self.transport.asked(where, self.repo_id, self.revision)
         body = self.transport.get(Wanted(self._url(name), asked, most=most)).body
         if body.lstrip()[:1] == b"<":
@@ -90,23 +96,28 @@ class HubRepo:
 class CachedRepo:
     """What lies in the cache of a repository, for when the Hub can't be asked."""
 
+    is_whole = False
+
     def __init__(self, repo_id: str, commit: str) -> None:
         """``commit`` is one that the cache holds files of."""
         self.repo_id, self.commit, self.files = repo_id, commit, cache.files(repo_id, commit)
 
     def json(self, name: str) -> dict[str, object]:
         """See ``Repo.json``."""
-        return _parsed(self._path(name).read_bytes(), f"{self.repo_id}/{name}")
+        held = cache.read(self.repo_id, self.commit, name)
+        if held is None:
+            raise self._missing(name)
+        return _parsed(held, f"{self.repo_id}/{name}")
 
     def open(self, name: str) -> Source:
         """See ``Repo.open``."""
-        return LocalFile(self._path(name))
+        path = cache.path_of(self.repo_id, self.commit, name)
+        if path is None:
+            raise self._missing(name)
+        return LocalFile(path)
 
-    def _path(self, name: str) -> Path:
-        found = cache.path_of(self.repo_id, self.commit, name)
-        if found is None:
-            raise RequestError("file_not_found", f"{self.repo_id}/{name}: not in the cache", hint="load the model once with a network")
-        return found
+    def _missing(self, name: str) -> RequestError:
+        return RequestError("file_not_found", f"{self.repo_id}/{name}: not in the cache", hint="load the model once with a network")
 
 
 def _object(body: bytes, asked: failures.Asked) -> Mapping[str, object]:

@@ -4,13 +4,15 @@ Source: Ma et al. 2024, arXiv:2402.17764; transformers 5.24 integrations/bitnet.
 """
 
 from kvplan.specs.config import Config
-from kvplan.specs.layouts import beside, packed
-from kvplan.specs.quantization import Rule
+from kvplan.specs.layouts import packed, scalar
+from kvplan.specs.quantization import Recipe
 
 METHODS = ("bitnet",)
 IGNORES = ("modules_to_not_convert",)
 
 
-def rule(cfg: Config) -> Rule:
-    """Two bits an element."""
-    return lambda group: (packed(group, "int2"), beside(group, "weight_scale", 1, 1, None))
+def recipe(cfg: Config) -> Recipe:
+    """Two bits an element; ``online`` quantization stores full weights."""
+    if cfg.text("quantization_mode", default="offline") == "online":
+        return Recipe(None)
+    return Recipe(lambda group: (packed(group, "int2"), scalar(group, "weight_scale", None)))

@@ -1,43 +1,33 @@
-"""NVIDIA Model Optimizer: FP8 a tensor, or NVFP4 with an FP8 scale for 16 elements.
+"""NVIDIA Model Optimizer: FP8, NVFP4, MXFP8 and their kin, for all modules or listed one by one.
 
-Source: NVIDIA Model Optimizer 0.45 export layout (quant_algo, weight_scale, weight_scale_2, input_scale).
+Source: NVIDIA Model Optimizer 0.45 torch/export/{unified_export_hf,quant_utils}.py; vLLM 0.33 layers/quantization/modelopt.py.
 """
 
-from kvplan.core.model import WeightGroup
-from kvplan.core.units import ceil_div
+from kvplan.specs.algorithms import MIXED, listed_parts, rule_of
 from kvplan.specs.config import Config
-from kvplan.specs.layouts import beside, packed
-from kvplan.specs.parts.blocks import Groups
-from kvplan.specs.quantization import Rule
+from kvplan.specs.quantization import Recipe
 
 METHODS = ("modelopt", "modelopt_fp4", "modelopt_mixed")
 IGNORES = ("ignore", "exclude_modules")
-NVFP4_BLOCK = 16
 
 
-def rule(cfg: Config) -> Rule:
-    """``quant_algo`` of the whole checkpoint; a mixed one is counted as FP8, its wider part.
+def recipe(cfg: Config) -> Recipe:
+    """``quant_algo`` of the whole checkpoint, or of each of ``quantized_layers``; none where the cache alone has scales.
 
     Raises ConfigError where it is missing or another.
     """
-    algorithm = cfg.text("quant_algo")
-    if algorithm in ("FP8", "MIXED_PRECISION"):
-        return fp8
-    if algorithm == "NVFP4":
-        return nvfp4
-    raise cfg.error("quant_algo", f"expected FP8, NVFP4 or MIXED_PRECISION, found '{algorithm}'")
+    if not cfg.has("quant_algo") and _kv_cache_is_fp8(cfg):
+        return Recipe(None, kv_scales=True)
+    algorithm, parts = cfg.text("quant_algo"), listed_parts(cfg)
+    if algorithm == MIXED and not parts:
+        raise cfg.error("quantized_layers", f"missing: expected the algorithm of each module, as quant_algo is {MIXED}")
+    rest = None if algorithm == MIXED else rule_of(cfg, algorithm)
+    return Recipe(rest, parts, kv_scales=_kv_cache_is_fp8(cfg))
 
 
-def fp8(group: WeightGroup) -> Groups:
-    """One scale for the weights, one for the inputs."""
-    return packed(group, "float8_e4m3fn"), beside(group, "weight_scale", 1, 1, "float32"), beside(group, "input_scale", 1, 1, "float32")
-
-
-def nvfp4(group: WeightGroup) -> Groups:
-    """A scale for 16 elements, one above them for the tensor, one for the inputs."""
-    return (
-        packed(group, "float4_e2m1"),
-        beside(group, "weight_scale", group.rows, ceil_div(group.cols, NVFP4_BLOCK), "float8_e4m3fn"),
-        beside(group, "weight_scale_2", 1, 1, "float32"),
-        beside(group, "input_scale", 1, 1, "float32"),
-    )
+def _kv_cache_is_fp8(cfg: Config) -> bool:
+    """``kv_cache_quant_algo`` in a file of the tool's own, ``kv_cache_scheme`` in a config; some put the one's value into the other."""
+    if cfg.has("kv_cache_quant_algo"):
+        return cfg.text("kv_cache_quant_algo") == "FP8"
+    scheme = cfg.data.get("kv_cache_scheme")
+    return scheme == "FP8" or (isinstance(scheme, dict) and cfg.sub("kv_cache_scheme").integer("num_bits", default=8) == 8)

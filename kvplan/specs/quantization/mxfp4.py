@@ -4,25 +4,21 @@ Source: OCP Microscaling Formats 1.0 §5.2; transformers 5.24 integrations/mxfp4
 """
 
 from kvplan.core.model import WeightGroup
-from kvplan.core.units import ceil_div
 from kvplan.specs.config import Config
-from kvplan.specs.layouts import beside, packed
+from kvplan.specs.layouts import mxfp4
 from kvplan.specs.parts.blocks import Groups
-from kvplan.specs.quantization import Rule
+from kvplan.specs.quantization import Recipe
 
 METHODS = ("mxfp4",)
 IGNORES = ("modules_to_not_convert",)
 LOADS_AS = "bfloat16"  # update_dtype of that quantizer
-BLOCK = 32
 
 
-def rule(cfg: Config) -> Rule:
-    """Experts alone: every other projection is listed as left alone."""
-    return stored
+def recipe(cfg: Config) -> Recipe:
+    """Experts alone, and known to the byte (gpt-oss-20b): every other projection is listed as left alone."""
+    del cfg
+    return Recipe(_experts, off_by=(0, 0))
 
 
-def stored(group: WeightGroup) -> Groups:
-    """Packed elements, and a byte of exponent for each block."""
-    if group.role != "expert":
-        return (group,)
-    return packed(group, "float4_e2m1"), beside(group, "scales", group.rows, ceil_div(group.cols, BLOCK), "float8_e8m0fnu")
+def _experts(group: WeightGroup) -> Groups:
+    return mxfp4(group) if group.role == "expert" else (group,)

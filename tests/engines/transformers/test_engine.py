@@ -29,7 +29,6 @@ def test_models_without_sdpa_default_to_eager() -> None:
     ("flags", "dtype", "compute", "cache", "kv"),
     [
         pytest.param({"dtype": "fp32"}, "float32", "float32", "dynamic", "float32", id="the cache follows the weights"),
-        pytest.param({"dtype": "int4"}, "int4", "bfloat16", "dynamic", "bfloat16", id="on paper: computes as stored"),
         pytest.param({"kv_dtype": "fp8"}, "bfloat16", "bfloat16", "quantized", "float8_e4m3fn", id="8 bits mean a quantized cache"),
         pytest.param({"cache_implementation": "quantized"}, "bfloat16", "bfloat16", "quantized", "int4", id="its default"),
         pytest.param({"cache_implementation": "static"}, "bfloat16", "bfloat16", "static", "bfloat16", id="static"),
@@ -45,8 +44,10 @@ def test_element_types(flags: dict[str, str], dtype: str, compute: str, cache: s
 
 
 def test_quantized_weights_compute_in_bfloat16() -> None:
-    found = settings(model()._replace(stored_dtype="float8_e4m3fn"))
+    spec = model()._replace(stored_dtype="float8_e4m3fn")
+    found = settings(spec)
     assert (found.dtype, found.compute_dtype, found.kv_dtype) == ("float8_e4m3fn", "bfloat16", "bfloat16")
+    assert ENGINE.resolve(ENGINE.parse(ENGINE.command(found), {}, NEWEST), LOAD, spec, UNKNOWN_NODE, NEWEST) == found
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,8 @@ def test_quantized_weights_compute_in_bfloat16() -> None:
         ({"cache_implementation": "offloaded"}, "expected one of"),
         ({"forward": "both"}, "expected one of generate, plain"),
         ({"dtype": "bf15"}, "did you mean"),
-        ({"dtype": "bool"}, "weights can't be bool"),
+        ({"dtype": "bool"}, "from_pretrained loads in float32, float16"),
+        ({"dtype": "int4"}, "kvplan's own --dtype int4, before the --"),
         ({"kv_dtype": "int8", "cache_implementation": "dynamic"}, "a dynamic cache can't hold int8"),
         ({"kv_dtype": "float16", "cache_implementation": "quantized"}, "a quantized cache can't hold float16"),
         ({"kv_dtype": "uint8"}, "a dynamic cache can't hold uint8"),
@@ -86,7 +88,7 @@ def test_unknown_words(word: str) -> None:
     st.fixed_dictionaries(
         {},
         optional={
-            "dtype": st.sampled_from(["auto", "float16", "bf16", "float32", "int8"]),
+            "dtype": st.sampled_from(["auto", "float16", "bf16", "float32"]),
             "attn_implementation": st.sampled_from(["auto", "sdpa", "eager", "flash_attention_2"]),
             "forward": st.sampled_from(["generate", "plain"]),
         },

@@ -96,7 +96,7 @@ def test_hardware_of_other_makers(vendor: str, kind: str, rules: list[str]) -> N
         pytest.param({}, {}, "5.24.0", [], id="nothing to say"),
         pytest.param({}, {}, "5.31.0", ["KV301"], id="newer version"),
         pytest.param({}, {"model_type": "internlm"}, "5.24.0", ["KV302"], id="unchecked form"),
-        pytest.param({"dtype": "int4"}, {}, "5.24.0", ["KV303"], id="weights on paper"),
+        pytest.param({}, {"torch_dtype": "float8_e5m2"}, "5.24.0", ["KV303"], id="weights on paper"),
         pytest.param({"kv_dtype": "float32"}, {}, "5.24.0", ["KV304"], id="cache on paper"),
     ],
 )

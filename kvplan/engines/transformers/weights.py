@@ -1,0 +1,156 @@
+"""Bytes of the weights at rest: by arithmetic, or as the headers of a checkpoint have them."""
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.ledger import Basis, Entry, Interval, NotModeled
+from kvplan.core.model import Layer, ModelSpec
+from kvplan.engines.transformers.notes import PLAIN
+from kvplan.engines.transformers.settings import Settings
+
+LOADED: tuple[Part, ...] = ("model",)
+"""What of a checkpoint from_pretrained loads; what its class has no module for is skipped. Source: transformers 5.24 modeling_utils.py."""
+
+_LEFT_OUT: dict[Part, tuple[str, str]] = {
+    "mtp": ("mtp_layers", "next-token layers"),
+    "tower": ("towers_left_out", "encoders that the model's class does not build"),
+    "tied": ("stored_copies", "what the model shares, stored again"),
+    "buffer": ("stored_tables", "tables that are computed anew"),
+}
+
+
+class Sum(NamedTuple):
+    """Bytes of all groups: ``run`` once loaded, ``more`` of them because groups are kept in a type of their own then,
+    ``less`` of those that older versions do not keep."""
+
+    run: int
+    more: int
+    less: int
+
+
+class Weights(NamedTuple):
+    """Bytes of the weights, how sure they are, and why."""
+
+    size: Interval
+    basis: Basis
+    formula: str
+    inputs: Mapping[str, int | str]
+    source: str
+
+
+def weights(model: ModelSpec, settings: Settings, *, keeps_router: bool) -> Weights:
+    """Unquantized, or in another type than stored: every parameter in the chosen type. Quantized: as the files have it."""
+    summed = _summed(model, settings.dtype, keeps_router=keeps_router)
+    files = model.checkpoint
+    if files is None or model.quantization is None or settings.dtype != model.stored_dtype:
+        return _by_arithmetic(model, settings.dtype, summed)
+    return _by_headers(model, files, summed) if files.basis == "headers" else _within_files(model, files, summed)
+
+
+def entry(found: Weights) -> Entry:
+    """Parameters at rest."""
+    return Entry(
+        term="weights",
+        name="weights",
+        place="gpu0",
+        size=found.size,
+        basis=found.basis,
+        formula=found.formula,
+        inputs=found.inputs,
+        source=found.source,
+    )
+
+
+def left_out(model: ModelSpec) -> list[NotModeled]:
+    """What the checkpoint holds besides, on disk alone; next-token layers by arithmetic where its headers were not read."""
+    files = model.checkpoint
+    if files is None or files.basis == "file sizes":
+        found: list[tuple[Part, int, str]] = [("mtp", model.mtp_bytes, ", by arithmetic")]
+    else:
+        found = [(part, files.bytes_in(part), "") for part in _LEFT_OUT if part not in LOADED]
+    told = ((*_LEFT_OUT[part], size, how) for part, size, how in found if size)
+    return [
+        NotModeled(name, f"in the checkpoint, not loaded by Transformers: {what}, {size:,} B{how}", 0, 0) for name, what, size, how in told
+    ]
+
+
+def _by_arithmetic(model: ModelSpec, dtype: str, summed: Sum) -> Weights:
+    files = model.checkpoint
+    confirmed = files is not None and files.basis == "headers" and model.exact
+    return Weights(
+        size=_spread(model, summed),
+        basis="exact" if model.exact and not summed.less and dtype in PLAIN else "modeled",
+        formula="{n_params} parameters as {dtype}" + (", groups of another type as stored" if _mixed(model, dtype) else ""),
+        inputs={"n_params": model.n_params, "dtype": dtype},
+        source=(model.id or model.architecture) + ("; the headers of its files hold as many" if confirmed else ""),
+    )
+
+
+def _by_headers(model: ModelSpec, files: Checkpoint, summed: Sum) -> Weights:
+    """Bytes stored, and what groups that run in a type of their own take more."""
+    best = files.bytes_in(*LOADED) + summed.more
+    return Weights(
+        size=Interval(best - summed.less, best, best),
+        basis="modeled" if summed.less else "exact",
+        formula="{stored} B stored" + (" + {more} B of groups kept in another type once loaded" if summed.more else ""),
+        inputs={"stored": files.bytes_in(*LOADED)} | ({"more": summed.more} if summed.more else {}),
+        source=f"{model.id or model.architecture}: headers of {_counted(files)}",
+    )
+
+
+def _within_files(model: ModelSpec, files: Checkpoint, summed: Sum) -> Weights:
+    """By arithmetic, as far as the files are large."""
+    size = _spread(model, summed)
+    return Weights(
+        size=Interval(min(size.low, files.n_bytes), min(size.best, files.n_bytes), files.n_bytes),
+        basis="modeled",
+        formula="{n_params} parameters, quantized by {method}: {arithmetic} B, at most the {files} B of its files",
+        inputs={
+            "n_params": model.n_params,
+            "method": model.quantization or "",
+            "arithmetic": size.best,
+            "files": files.n_bytes,
+        },
+        source=f"{model.id or model.architecture}: sizes of {_counted(files)}",
+    )
+
+
+def _counted(files: Checkpoint) -> str:
+    return f"{files.n_files} {files.format} file{'' if files.n_files == 1 else 's'}"
+
+
+def _spread(model: ModelSpec, summed: Sum) -> Interval:
+    best = summed.run
+    below, above = (0, 0) if model.exact else model.off_by
+    return Interval(best - summed.less - best * below // 100, best, best + best * above // 100)
+
+
+def _summed(model: ModelSpec, dtype: str, *, keeps_router: bool) -> Sum:
+    """All groups in the chosen type; a group with a type of its own keeps it."""
+    run = sum([group.run_bytes(dtype) for group in model.weights])
+    more = sum([group.run_bytes(dtype) - group.n_bytes(dtype) for group in model.weights])
+    less = 0
+    sizes: dict[int, tuple[int, int]] = {}
+    for layers in model.runs:
+        key = id(layers.layer)
+        if key not in sizes:
+            sizes[key] = _layer_bytes(layers.layer, dtype)
+        run += layers.n_layers * sizes[key][0]
+        more += layers.n_layers * sizes[key][1]
+        less += 0 if keeps_router else layers.n_layers * max(0, sizes[key][1])
+    return Sum(run, more, less)
+
+
+def _layer_bytes(layer: Layer, dtype: str) -> tuple[int, int]:
+    """Bytes of one layer, and how much of them is only there where groups are kept in a type of their own."""
+    more = sum([group.run_bytes(dtype) - group.n_bytes(dtype) for group in layer.weights if group.run_dtype])
+    return sum([group.run_bytes(dtype) for group in layer.weights]), more
+
+
+def _mixed(model: ModelSpec, dtype: str) -> bool:
+    """Whether some group is kept in another type than ``dtype``."""
+    layers = {id(run.layer): run.layer for run in model.runs}.values()
+    groups = chain(model.weights, *(layer.weights for layer in layers))
+    return any((group.run_dtype or group.dtype) not in (None, dtype) for group in groups)

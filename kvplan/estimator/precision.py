@@ -1,0 +1,47 @@
+"""What ``--dtype`` means: a type to load the model in, or another checkpoint on paper."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from kvplan.core.errors import RequestError
+from kvplan.estimator.registry import find_engine, known_engines
+
+AUTO = "auto"
+
+
+class Precision(NamedTuple):
+    """``load_as`` is what the engine is told, ``checkpoint`` the plain type or scheme to count a checkpoint in; None is as it is."""
+
+    load_as: str | None
+    checkpoint: str | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a checkpoint that is not quantized anyhow stays what it is."""
+        return self.checkpoint == self.load_as
+
+
+def read(asked: str | None, engine: str) -> Precision:
+    """What ``asked`` means to ``engine``. Raises RequestError for an unknown name, and for a scheme that the engine does not run."""
+    return Precision(asked, None) if asked is None or asked == AUTO else _named(asked, engine)
+
+
+@lru_cache(maxsize=64)
+def _named(asked: str, engine: str) -> Precision:
+    from kvplan.specs import paper
+
+    plain = paper.plain(asked)
+    if plain:
+        return Precision(plain, plain)
+    scheme, formats = paper.find(asked), find_engine(engine).formats
+    if scheme is None:
+        raise paper.unknown(asked)
+    if scheme.format not in formats:
+        readers = [name for name in known_engines() if scheme.format in find_engine(name).formats]
+        who = f"--engine {readers[0]} runs it so" if readers else "llama.cpp runs it so, and is not modelled yet"
+        raise RequestError(
+            "unsupported",
+            f"--dtype {asked}: a {scheme.format.upper()} file's type, which {engine} does not keep packed",
+            hint=f"{who}; with {engine} say {', '.join(paper.names(*formats))}",
+        )
+    return Precision(None, scheme.name)
