@@ -1,0 +1,5 @@
+"""llama.cpp: buffers that are reserved at start, by layer and device, and Ollama in front of it."""
+
+NAMES = ("llama.cpp", "llamacpp", "llama-server", "llama-cli", "llama-completion", "llama-bench", "ollama")
+MENTIONS = ("llama-server", "llama-cli", "llama-completion", "llama-bench", "llama.cpp", "ollama")
+"""What a command says of it where it stands behind docker run, python -m, uv run or variables."""
