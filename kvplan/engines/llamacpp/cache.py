@@ -1,0 +1,81 @@
+"""Caches of keys and values, and recurrent states, in bytes by layer.
+
+Source: llama.cpp b11434 src/llama-kv-cache.cpp, llama-kv-cache-iswa.cpp, llama-kv-cache-dsv4.cpp, llama-memory-recurrent.cpp.
+"""
+
+from typing import NamedTuple
+
+from kvplan.core.dtypes import dtype
+from kvplan.core.model import LayerRun, ModelSpec
+from kvplan.core.units import ceil_div, ceil_to
+from kvplan.engines.llamacpp.context import CTX_PAD, Context
+from kvplan.engines.llamacpp.rows import Kind, Row, rows
+from kvplan.engines.llamacpp.settings import Settings
+
+_STATE = dtype("f32")
+_ENTRY_TOKENS = {"csa": 4, "hca": 128}
+
+
+class Held(NamedTuple):
+    """One layer's part of one cache, all cells and streams counted; a state's two parts stand for key and value."""
+
+    layer: int
+    row: Row
+    k_bytes: int
+    v_bytes: int
+
+
+class Pool(NamedTuple):
+    """Cells of each stream of one kind of cache; of a state, the sequences and their rollbacks."""
+
+    cells: int
+    streams: int
+
+
+class Cache(NamedTuple):
+    """Everything that is kept from token to token."""
+
+    pools: dict[Kind, Pool]
+    held: tuple[Held, ...]
+
+    @property
+    def n_bytes(self) -> int:
+        """All layers."""
+        return sum(held.k_bytes + held.v_bytes for held in self.held)
+
+
+def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> Cache:
+    """The caches of ``runs``: the model's own layers, or its next-token layers in a context of theirs."""
+    kept = [rows(model, run.layer) for run in runs]
+    widest = 0 if context.flash_attn else max((row.v_elems for each in kept for row in each if row.kind in ("full", "swa")), default=0)
+    pools: dict[Kind, Pool] = {}
+    held, start = [], 0
+    for run, each in zip(runs, kept, strict=True):
+        for row in each:
+            pool = pools.setdefault(row.kind, _pool(row, settings, context))
+            sizes = _sizes(row, pool, settings, widest)
+            held += [Held(i, row, *sizes) for i in range(start, start + run.n_layers)]
+        start += run.n_layers
+    return Cache(pools, tuple(held))
+
+
+def _pool(row: Row, settings: Settings, context: Context) -> Pool:
+    """Windows are padded after they are clamped to the context; a shared cache holds one for each slot."""
+    streams = context.n_seq_max if row.apart else context.n_streams
+    if row.kind == "state":
+        return Pool(1 + context.n_rollback, context.n_seq_max)
+    if row.kind in _ENTRY_TOKENS:
+        return Pool(ceil_to(ceil_div(context.n_ctx_seq, _ENTRY_TOKENS[row.kind]), CTX_PAD), streams)
+    if row.kind != "swa" or settings.swa_full:
+        return Pool(context.n_ctx_seq, streams)
+    windows = row.window_tokens * (context.n_seq_max if streams == 1 else 1)
+    return Pool(ceil_to(min(context.n_ctx_seq, windows + context.n_ubatch), CTX_PAD), streams)
+
+
+def _sizes(row: Row, pool: Pool, settings: Settings, widest: int) -> tuple[int, int]:
+    """Bytes of keys and of values. Without flash attention values lie transposed, as wide in each layer as in the widest."""
+    cells = pool.cells * pool.streams
+    if row.kind == "state":
+        return cells * _STATE.row_bytes(row.k_elems), cells * _STATE.row_bytes(row.v_elems)
+    v_elems = max(widest, row.v_elems) if row.v_elems and row.kind != "indexer" else row.v_elems
+    return cells * dtype(settings.type_k).row_bytes(row.k_elems), cells * dtype(settings.type_v).row_bytes(v_elems)
