@@ -60,7 +60,7 @@ def _cumulative(settings: Settings, node: Node, used: tuple[int, ...]) -> list[f
     places = node.places()
     shares = [float(share) for share in settings.tensor_split[: len(used)]] or [float(places[i].usable_bytes or 1) for i in used]
     shares += [0.0] * (len(used) - len(shares))
-    whole, found = sum(shares) or 1.0, []
+    whole, found = sum(shares) or 1.0, list[float]()
     for share in shares:
         found.append((found[-1] if found else 0.0) + share / whole)
     return found

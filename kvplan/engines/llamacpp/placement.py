@@ -107,7 +107,7 @@ def repacks(tensor: Tensor, isa: Isa) -> bool:
     """Whether the processor's kernels want another layout of this tensor: matrices that are multiplied, experts in one tensor."""
     if tensor.dtype not in _REPACKED[isa] or tensor.name.startswith(_LOOKED_UP) or tensor.shape[1] % _ROWS:
         return False
-    return len(tensor.shape) == 2 or len(tensor.shape) == 3 and "exps" in tensor.name
+    return len(tensor.shape) == 2 or (len(tensor.shape) == 3 and "exps" in tensor.name)
 
 
 def _patterns(settings: Settings) -> list[tuple[re.Pattern[str], str]]:

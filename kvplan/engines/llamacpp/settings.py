@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 App = Literal["server", "cli", "completion", "bench", "perplexity", "ollama"]
-"""``server`` is llama-server; ``cli`` is llama-cli, a client of a server that it starts; ``ollama`` Ollama's own runner of the same code."""
+"""``server`` is llama-server; ``cli`` is llama-cli, a client of a server that it starts; ``ollama`` Ollama's runner."""
 LoadMode = Literal["auto", "none", "mmap", "mlock", "mmap+mlock", "dio"]
 Isa = Literal["x86-avx2", "x86-avx512", "arm64"]
 AUTO_LAYERS, ALL_LAYERS = -1, -2
