@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from kvplan.cli.command import Option
+from kvplan.core.device import ISAS
 
 WORKLOAD = (
     Option("--ctx", "Tokens that one sequence must hold, prompt and output together (32k is 32768).", "Workload", "N"),
@@ -26,6 +27,8 @@ HARDWARE = (
     Option("--gpu", "A GPU by id or name, also h100-sxm:8, rtx-4090+rtx-3060-12, local or none.", "Hardware", "ID"),
     Option("--gpus", "How many of them.", "Hardware", "N"),
     Option("--budget", "A device of exactly this size, with its unit: 24GiB.", "Hardware", "SIZE"),
+    Option("--ram", "The host's memory, with its unit: 64GiB.", "Hardware", "SIZE"),
+    Option("--host", "The host's instruction set, for which llama.cpp lays weights out.", "Hardware", "ISA", choices=ISAS),
 )
 JSON = Option("--json", "Print one JSON document.", "Output")
 OUTPUT = (

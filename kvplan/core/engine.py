@@ -25,7 +25,8 @@ class Flag(NamedTuple):
 class Parsed(NamedTuple):
     """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it.
 
-    ``draft`` names the model that drafts for the first one, where the command asks for one.
+    ``draft`` names the model that drafts for the first one, where the command asks for one. ``refusals`` are what the engine's own
+    argument parser says no to.
     """
 
     engine: str
@@ -36,6 +37,7 @@ class Parsed(NamedTuple):
     unknown: tuple[Flag, ...] = ()
     findings: tuple[Finding, ...] = ()
     draft: str | None = None
+    refusals: tuple[Refusal, ...] = ()
 
 
 class Capacity(NamedTuple):

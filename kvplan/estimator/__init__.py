@@ -4,9 +4,9 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
+from kvplan.core.device import ISAS, UNKNOWN_NODE, Node, Place, budget_node
 from kvplan.core.engine import Deployment, Engine
-from kvplan.core.errors import KvplanError, RequestError
+from kvplan.core.errors import KvplanError, RequestError, did_you_mean
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
@@ -30,7 +30,7 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
-    forward, usage, tp, pp, dp, ep, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
+    forward, usage, tp, pp, dp, ep, gpu, gpus, budget, ram, host. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
     ``entries``, ``kv``, ``phases``, ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a
     wrong request.
     """
@@ -51,7 +51,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         model = _on_paper(ref, _stamp(ref), scheme)
     if parsed.draft is not None:
         model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
-    node = _node(options, probe=probe)
+    node = _machine(options, _node(options, probe=probe))
     if options.command:  # its flags are the limits, whatever the workload
         settings = engine.resolve(parsed, ANY, model, node, version)
         load, notes = workload(options, model, engine.limits(settings))
@@ -76,7 +76,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         phases=deployment.phases(load),
         kv=kv,
         capacity=inverse.capacity(deployment, node, load, model.max_ctx_tokens),
-        refusals=deployment.refusals,
+        refusals=(*parsed.refusals, *deployment.refusals),
         fits_on=(),
         predicted_log=deployment.log_lines(),
         not_modeled=deployment.not_modeled,
@@ -145,6 +145,18 @@ def _node(options: Options, *, probe: bool) -> Node:
 
     n_gpus = None if options.gpus is None else parse_count(options.gpus, option="--gpus")
     return catalog.node(options.gpu, n_gpus=n_gpus)
+
+
+def _machine(options: Options, node: Node) -> Node:
+    """The node with what the request says of its processor. Raises RequestError for an unknown one, or a size without a unit."""
+    if options.host is not None and options.host not in ISAS:
+        raise RequestError(
+            "unknown_host",
+            f"--host: unknown processor '{options.host}'",
+            hint=did_you_mean(options.host, ISAS) or f"known: {', '.join(ISAS)}",
+        )
+    ram = None if options.ram is None else parse_size(options.ram, option="--ram")
+    return node if options.host is None and ram is None else node._replace(isa=options.host, ram_bytes=ram)
 
 
 def _attached() -> Node:
