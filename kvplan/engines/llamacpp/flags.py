@@ -7,13 +7,15 @@ on b11434, others by the README in which they stand.
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
+from kvplan.engines.llamacpp.settings import LoadMode, SplitMode
+
 Kind = Literal["int", "switch", "on", "fa", "cache", "layers", "onoff", "mode", "split", "text", "list"]
 """``int``: read as C++ reads it, 32k is 32. ``switch``: --x and --no-x. ``on``: --x alone. ``fa``: on, off or auto. ``cache``: a type
 of the cache. ``layers``: a number, auto or all. ``onoff``: on or off. ``mode`` and ``split``: one of a few words. ``list``: every
 mention adds to it."""
 
-LOAD_MODES = ("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")
-SPLIT_MODES = ("none", "layer", "row", "tensor")
+LOAD_MODES: tuple[str, ...] = get_args(LoadMode)
+SPLIT_MODES: tuple[str, ...] = get_args(SplitMode)
 CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1")
 """What -ctk and -ctv take. Source: common/arg.cpp, kv_cache_types."""
 

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 App = Literal["server", "cli", "completion", "bench", "perplexity", "ollama"]
 """``server`` is llama-server; ``cli`` is llama-cli, a client of a server that it starts; ``ollama`` Ollama's runner."""
 LoadMode = Literal["auto", "none", "mmap", "mlock", "mmap+mlock", "dio"]
+SplitMode = Literal["none", "layer", "row", "tensor"]
 Isa = Literal["x86-avx2", "x86-avx512", "arm64"]
 AUTO_LAYERS, ALL_LAYERS = -1, -2
 
@@ -41,11 +42,11 @@ class Settings(NamedTuple):
 
     ``version`` is the build, ``b11434``. ``n_ctx`` is what ``-c`` says, 0 for the trained context. ``n_parallel`` is the number of
     slots, never ``auto``: llama-server's default is 4 with ``kv_unified``. ``n_gpu_layers`` counts the output layer;
-    AUTO_LAYERS is what ``--fit`` leaves of all, ALL_LAYERS are all. ``devices`` are indices of the node's accelerators that are
-    used, empty for ``-dev none`` and where there is none. ``tensor_split`` are the shares asked for, empty where free memory
-    decides. ``pinned_host`` False is ``--no-host``. ``host`` is the instruction set of the processor. ``ctx_checkpoints`` and
-    ``cache_ram_mib`` (-1: no limit, 0: off) bear on llama-server alone. ``fit_ctx`` and ``fit_target_mib`` are the limits of ``--fit``.
-    ``gpu_overhead_bytes`` is what Ollama leaves free of each device.
+    AUTO_LAYERS is what ``--fit`` leaves of all, ALL_LAYERS are all. ``devices`` are indices of the node's accelerators that are used,
+    empty for ``-dev none`` and where there is none; ``device_names`` what ``-dev`` says, None where nothing. ``tensor_split`` are the
+    shares asked for, empty where free memory decides. ``pinned_host`` False is ``--no-host``. ``host`` is the instruction set of the
+    processor. ``ctx_checkpoints`` and ``cache_ram_mib`` (-1: no limit, 0: off) bear on llama-server alone. ``fit_ctx`` and
+    ``fit_target_mib`` are the limits of ``--fit``. ``gpu_overhead_bytes`` is what Ollama leaves free of each device.
     """
 
     version: str
@@ -66,7 +67,8 @@ class Settings(NamedTuple):
     repack: bool = True
     n_gpu_layers: int = AUTO_LAYERS
     devices: tuple[int, ...] = ()
-    split_mode: Literal["none", "layer", "row", "tensor"] = "layer"
+    device_names: tuple[str, ...] | None = None
+    split_mode: SplitMode = "layer"
     tensor_split: tuple[float, ...] = ()
     main_gpu: int = 0
     override_tensors: tuple[Override, ...] = ()

@@ -56,6 +56,7 @@ def _word(flag: Known, text: str) -> str:
     if flag.kind == "cache" and text not in CACHE_TYPES:
         raise ValueProblem(f"Unsupported cache type: {text}")
     known = {"mode": LOAD_MODES, "split": SPLIT_MODES}.get(flag.kind)
-    if known is not None and text not in known:
+    pairs = flag.name != "override-tensor" or all("=" in pair for pair in text.split(","))
+    if (known is not None and text not in known) or not pairs:
         raise ValueProblem("invalid value")
     return text

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kvplan.core.engine import Flag
 from kvplan.core.errors import did_you_mean
 from kvplan.core.ledger import Finding, Refusal
-from kvplan.engines.llamacpp.flags import INSTEAD, REMOVED, UNMODELED, Known
+from kvplan.engines.llamacpp.flags import CACHE_TYPES, INSTEAD, LOAD_MODES, REMOVED, UNMODELED, Known
 from kvplan.engines.llamacpp.known import Other, others, spellings, variables
 from kvplan.engines.llamacpp.rules import rules_for
 from kvplan.engines.llamacpp.settings import App
@@ -19,6 +19,7 @@ from kvplan.engines.llamacpp.values import ValueProblem, canonical, is_cut
 PARSER = "KV140"
 """The rule of everything that the argument parser says no to."""
 _OLD_LOAD_FLAGS = ("mmap", "mlock", "direct-io")
+_HINTS = {"fa": "say -fa on, off or auto", "cache": f"it keeps {', '.join(CACHE_TYPES)}", "mode": f"say {', '.join(LOAD_MODES)}"}
 _SINCE = {"fit": 7406, "fit-target": 7406, "fit-ctx": 7406, "cache-ram": 6715, "load-mode": 10200}
 
 
@@ -81,7 +82,7 @@ class _Reader:
 
     def _flag(self, flag: Known, said: str, rest: list[str], *, positive: bool) -> None:
         if self._app not in flag.apps:
-            self._foreign(said, f"{_programs(flag.apps)} takes it", rest, flag.n_values)
+            self._foreign(said, _only(flag.apps), rest, flag.n_values)
             return
         if _SINCE.get(flag.name, 0) > self._rules.since:
             self._refuse(f"error: invalid argument: {said}", said, f"llama.cpp takes it from about b{_SINCE[flag.name]} on")
@@ -98,6 +99,8 @@ class _Reader:
             self._say(flag, rest.pop(0))
         elif self._say_checked(flag, rest[0], where) or rest[0] not in spellings():
             rest.pop(0)
+        elif flag.kind == "fa":  # as it was written when it took no value
+            self._say(flag, "on")
 
     def _say(self, flag: Known, value: str) -> None:
         self.flags.append(Flag(flag.name, value))
@@ -107,7 +110,7 @@ class _Reader:
         try:
             value = canonical(flag, text)
         except ValueProblem as problem:
-            self._refuse(f"{where}: {problem}", flag.name, "")
+            self._refuse(f"{where}: {problem}", f"--{flag.name} {text}", _HINTS.get(flag.kind, ""))
             return False
         if flag.kind in ("int", "layers") and text not in ("auto", "all") and is_cut(text):
             message = f"llama.cpp reads '{text}' of --{flag.name} as {value}"
@@ -117,7 +120,7 @@ class _Reader:
 
     def _other(self, flag: Other, said: str, rest: list[str]) -> None:
         if self._app not in flag.apps:
-            self._foreign(said, f"{_programs(flag.apps)} takes it", rest, flag.n_values)
+            self._foreign(said, _only(flag.apps), rest, flag.n_values)
             return
         values = [rest.pop(0) for _ in range(min(flag.n_values, len(rest)))]
         if flag.name in REMOVED and not self._rules.old_draft_flags:
@@ -153,5 +156,5 @@ class _Reader:
         self.findings.append(Finding("KV210", "warning", message, hint))
 
 
-def _programs(apps: tuple[str, ...]) -> str:
-    return " and ".join(f"llama-{app}" for app in apps)
+def _only(apps: tuple[str, ...]) -> str:
+    return f"known to {' and '.join(f'llama-{app}' for app in apps)} alone"
