@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 from kvplan.core.engine import Flag
 from kvplan.core.errors import did_you_mean
-from kvplan.core.ledger import Finding, Refusal
+from kvplan.core.ledger import Finding
 from kvplan.engines.llamacpp.flags import CACHE_TYPES, Known, memory_flags
 from kvplan.engines.llamacpp.values import ValueProblem, canonical
-from kvplan.engines.llamacpp.words import PARSER, Read
+from kvplan.engines.llamacpp.words import Read, stopped
 
 _LISTS = {
     **{"-p": "n-prompt", "--n-prompt": "n-prompt", "-n": "n-gen", "--n-gen": "n-gen", "-d": "n-depth", "--n-depth": "n-depth"},
@@ -77,7 +77,7 @@ def read(words: Sequence[str]) -> Read:
     flags, wrong = _largest(said)
     texts = [f"error: invalid parameter for argument: {word}" for word in (*problems, *wrong)]
     findings = tuple(Finding("KV210", "warning", f"llama-bench does not take '{word}'", did_you_mean(word, _LISTS)) for word in problems)
-    return Read(flags, tuple(ignored), tuple(unknown), findings, tuple(Refusal(PARSER, "parse", text) for text in texts[:1]))
+    return Read(flags, tuple(ignored), tuple(unknown), findings, tuple(stopped(text) for text in texts[:1]))
 
 
 def _values(name: str, text: str) -> list[str]:

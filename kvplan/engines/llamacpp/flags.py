@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, get_args
 
 from kvplan.engines.llamacpp.settings import LoadMode, SplitMode
 
-Kind = Literal["int", "switch", "on", "fa", "cache", "layers", "onoff", "mode", "split", "text", "list"]
+Kind = Literal["int", "switch", "on", "fa", "cache", "layers", "onoff", "mode", "split", "text", "list", "ints", "shares"]
 """``int``: read as C++ reads it, 32k is 32. ``switch``: --x and --no-x. ``on``: --x alone. ``fa``: on, off or auto. ``cache``: a type
 of the cache. ``layers``: a number, auto or all. ``onoff``: on or off. ``mode`` and ``split``: one of a few words. ``list``: every
-mention adds to it."""
+mention adds to it. ``ints`` and ``shares``: numbers parted by commas or slashes."""
 
 LOAD_MODES: tuple[str, ...] = get_args(LoadMode)
 SPLIT_MODES: tuple[str, ...] = get_args(SplitMode)
@@ -92,10 +92,10 @@ int N_CPU_MOE SCPX: -ncmoe --n-cpu-moe
 int N_CPU_FFN SCPX: -ncffn --n-cpu-ffn
 layers N_GPU_LAYERS SCPX: -ngl --gpu-layers --n-gpu-layers
 split SPLIT_MODE SCPX: -sm --split-mode
-text TENSOR_SPLIT SCPX: -ts --tensor-split
+shares TENSOR_SPLIT SCPX: -ts --tensor-split
 int MAIN_GPU SCPX: -mg --main-gpu
 onoff FIT SCPX: -fit --fit
-text FIT_TARGET SCPX: -fitt --fit-target
+ints FIT_TARGET SCPX: -fitt --fit-target
 int FIT_CTX SCPX: -fitc --fit-ctx
 text MODEL SCPX: -m --model
 text MODEL_URL SCPX: -mu --model-url

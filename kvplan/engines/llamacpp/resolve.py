@@ -140,13 +140,13 @@ def _attention(settings: Settings, said: Said) -> Settings:
 
 
 def _placed(settings: Settings, said: Said, node: Node) -> Settings:
-    """Which device holds what."""
+    """Which device holds what. Unsplit it is one, or with a negative -mg none. Source: llama.cpp b11434 src/llama.cpp."""
     mode, main = said.word("split-mode") or "layer", said.number("main-gpu", 0)
     names = said.parts("device") if "device" in said else None
     devices = _devices(names, len(node.gpus))
     return settings._replace(
         n_gpu_layers=said.number("n-gpu-layers", AUTO_LAYERS),
-        devices=devices[main : main + 1] if mode == "none" and main >= 0 else devices,
+        devices=devices[main : max(0, main + 1)] if mode == "none" else devices,
         device_names=names,
         split_mode=_SPLITS[mode],
         tensor_split=tuple(float(part) for part in said.parts("tensor-split")),
@@ -178,11 +178,11 @@ def _served(settings: Settings, said: Said, rules: Rules) -> Settings:
         lora=(*said.every("lora"), *(part.rpartition(":")[0] or part for part in said.every("lora-scaled"))),
         mmproj=(said.word("mmproj") or said.word("mmproj-url")) if said.switch("mmproj-auto", default=True) or "mmproj" in said else None,
         mmproj_offload=said.switch("mmproj-offload", default=True),
-        cache_ram_mib=said.number("cache-ram", rules.cache_ram_mib) if served else 0,
+        cache_ram_mib=said.number("cache-ram", rules.cache_ram_mib) if served and rules.cache_ram_mib else 0,
         ctx_checkpoints=said.number("ctx-checkpoints", rules.checkpoints) if served else 0,
         checkpoint_min_step=said.number("checkpoint-min-step", rules.checkpoint_step),
         slot_save_path=said.word("slot-save-path"),
         fit=rules.fit and settings.app != "bench" and said.word("fit") != "off",
-        fit_target_mib=tuple(int(part) for part in said.parts("fit-target")) or (1024,),
-        fit_ctx=said.number("fit-ctx", 4096),
+        fit_target_mib=(tuple(int(part) for part in said.parts("fit-target")) if rules.fit else ()) or (1024,),
+        fit_ctx=said.number("fit-ctx", 4096) if rules.fit else 4096,
     )

@@ -94,8 +94,7 @@ def _memory(settings: Settings, rules: Rules) -> Words:
     else:
         yield from _unlike((("-lm", settings.load_mode, rules.default_load_mode),))
     if rules.fit:
-        yield from _on((("--fit", not settings.fit),))
-        yield from _on((("off", not settings.fit),))
+        yield from ("--fit", "off") if not settings.fit else ()
         yield from _unlike((("--fit-target", ",".join(map(str, settings.fit_target_mib)), "1024"), ("--fit-ctx", settings.fit_ctx, 4096)))
 
 

@@ -30,7 +30,19 @@ def canonical(flag: Known, text: str) -> str:
         return "auto" if text in _AUTO else "on" if _truth(text, f"error: unknown value for --flash-attn: '{text}'") else "off"
     if flag.kind == "layers":
         return str({"auto": AUTO_LAYERS, "all": ALL_LAYERS}[text] if text in ("auto", "all") else max(leading_int(text), ALL_LAYERS))
+    if flag.kind in ("ints", "shares"):
+        return ",".join(_part(flag, part) for part in re.split("[,/]", text))
     return _word(flag, text)
+
+
+def _part(flag: Known, text: str) -> str:
+    """One number of several."""
+    if flag.kind == "ints":
+        return str(leading_int(text))
+    found = re.match(r"\s*(\+?(?:\d{1,9}\.?\d{0,9}|\.\d{1,9}))", text, re.ASCII)
+    if found is None:
+        raise ValueProblem("stof")
+    return f"{float(found[1]):g}"
 
 
 def leading_int(text: str) -> int:

@@ -16,8 +16,6 @@ from kvplan.engines.llamacpp.rules import rules_for
 from kvplan.engines.llamacpp.settings import App
 from kvplan.engines.llamacpp.values import ValueProblem, canonical, is_cut
 
-PARSER = "KV140"
-"""The rule of everything that the argument parser says no to."""
 _OLD_LOAD_FLAGS = ("mmap", "mlock", "direct-io")
 _HINTS = {"fa": "say -fa on, off or auto", "cache": f"it keeps {', '.join(CACHE_TYPES)}", "mode": f"say {', '.join(LOAD_MODES)}"}
 _SINCE = {"fit": 7406, "fit-target": 7406, "fit-ctx": 7406, "cache-ram": 6715, "load-mode": 10200}
@@ -114,7 +112,7 @@ class _Reader:
             return False
         if flag.kind in ("int", "layers") and text not in ("auto", "all") and is_cut(text):
             message = f"llama.cpp reads '{text}' of --{flag.name} as {value}"
-            self.findings.append(Finding("KV213", "warning", message, "write the number in full"))
+            self.findings.append(Finding("KV220", "warning", message, "write the number in full"))
         self._say(flag, value)
         return True
 
@@ -151,10 +149,15 @@ class _Reader:
         self._refuse(f"error: invalid argument: {said}", said, hint)
 
     def _refuse(self, text: str, said: str, hint: str) -> None:
-        self.refusals.append(Refusal(PARSER, "parse", text))
+        self.refusals.append(stopped(text))
         message = f"llama.cpp {self._version} does not take '{said}': it would not start"
         self.findings.append(Finding("KV210", "warning", message, hint))
 
 
 def _only(apps: tuple[str, ...]) -> str:
     return f"known to {' and '.join(f'llama-{app}' for app in apps)} alone"
+
+
+def stopped(text: str) -> Refusal:
+    """What the argument parser says when it gives up."""
+    return Refusal("KV140", "parse", text)
