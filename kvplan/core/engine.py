@@ -161,3 +161,16 @@ class ReadsFile(Protocol):
     def with_config(self, argv: Sequence[str], content: Mapping[str, object]) -> tuple[str, ...]:
         """The command with the file's settings in it, in the place that gives them their precedence."""
         ...
+
+
+@runtime_checkable
+class ReadsText(Protocol):
+    """An engine whose commands may name a file of settings in a language of its own."""
+
+    def text_file(self, argv: Sequence[str]) -> str | None:
+        """The file that the command names, None where it names none."""
+        ...
+
+    def with_text(self, argv: Sequence[str], text: str) -> tuple[str, ...]:
+        """The command with the file's settings in it. Raises RequestError for text that is not in that language."""
+        ...

@@ -1,7 +1,7 @@
 """Which engine a request means, and what it says to it."""
 
 from kvplan import _discover
-from kvplan.core.engine import Engine, Flag, Parsed, ReadsFile
+from kvplan.core.engine import Engine, Flag, Parsed, ReadsFile, ReadsText
 from kvplan.core.errors import RequestError
 from kvplan.core.units import parse_count
 from kvplan.estimator import precision
@@ -36,12 +36,23 @@ def _started(command: tuple[str, ...]) -> str:
     """The engine that a command line starts: its first word, or the first word that mentions one behind variables and wrappers."""
     if _discover.claimant(ENGINES, "NAMES", command[0].lower().partition("@")[0]) is not None:
         return command[0]
-    mentions = {mention: module.NAMES[0] for module in _discover.modules(ENGINES).values() for mention in getattr(module, "MENTIONS", ())}
+    mentions = {
+        mention: mention if mention in module.NAMES else module.NAMES[0]
+        for module in _discover.modules(ENGINES).values()
+        for mention in getattr(module, "MENTIONS", ())
+    }
     return next((name for word in command for mention, name in mentions.items() if mention in word), command[0])
 
 
 def _with_file(command: tuple[str, ...], engine: Engine[object]) -> tuple[str, ...]:
     """The command with what its settings file says in it. Raises RequestError for a file that can't be read."""
+    text_name = engine.text_file(command) if command and isinstance(engine, ReadsText) else None
+    if text_name is not None and isinstance(engine, ReadsText):
+        from pathlib import Path
+
+        from kvplan.specs.files import read_text
+
+        return engine.with_text(command, read_text(Path(text_name)))
     name = engine.config_file(command) if isinstance(engine, ReadsFile) else None
     if name is None or not isinstance(engine, ReadsFile):
         return command

@@ -20,7 +20,8 @@ def find_engine(name: str) -> Engine[object]:
         raise RequestError(
             "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
         )
-    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
+    front = getattr(module, "FRONTS", {}).get(name, "engine")  # another program around the same engine
+    engine: Engine[object] = importlib.import_module(f"{module.__name__}.{front}").ENGINE
     return engine
 
 

@@ -3,3 +3,5 @@
 NAMES = ("llama.cpp", "llamacpp", "llama-server", "llama-cli", "llama-completion", "llama-bench", "ollama")
 MENTIONS = ("llama-server", "llama-cli", "llama-completion", "llama-bench", "llama.cpp", "ollama")
 """What a command says of it where it stands behind docker run, python -m, uv run or variables."""
+FRONTS = {"ollama": "ollama"}
+"""Names of programs around it that have an engine of their own here, and the module that holds it."""
