@@ -119,3 +119,19 @@ def test_so_does_a_benchmark(line: str) -> None:
     again = parse(command(found), {}, "")
     assert not again.refusals
     assert resolve(again, LOAD, MODEL, NODES[3], "b11434") == found
+
+
+EVERYTHING = (
+    "llama-server -hf a/b:Q8_0 -c 9000 -np 3 -kvu -b 1000 -ub 100 -fa off -ctk bf16 -ctv f32 --swa-full -dev CUDA1,CUDA0 -ngl 7 -sm row -mg 1 "
+    "-ts 3,1 -ot exps=CPU,x=CUDA1 --cpu-moe --n-cpu-moe 2 --n-cpu-ffn 3 -nkvo --no-op-offload --no-host --no-repack -lm dio --fit off "
+    "--fit-target 1,2 --fit-ctx 3 --lora a --mmproj p --no-mmproj-offload --cache-ram 1 --ctx-checkpoints 2 --checkpoint-min-step 3 "
+    "--slot-save-path /s --spec-type draft-eagle3 --spec-draft-n-max 5 -md d -ctkd q8_0 -ctvd q4_0 -ngld {}"
+)
+
+
+@pytest.mark.parametrize("layers", ["9", "all"])
+def test_every_setting_can_be_said(layers: str) -> None:
+    line = EVERYTHING.format(layers).split()
+    found = resolve(parse(line, {}, ""), LOAD, MODEL, NODES[3], "b11434")
+    assert sorted(command(found)) == sorted(line)
+    assert resolve(parse(command(found), {}, ""), LOAD, MODEL, NODES[3], "b11434") == found

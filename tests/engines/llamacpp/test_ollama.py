@@ -95,6 +95,12 @@ def test_the_batch_grows_with_the_context_while_there_is_room(line: str, node: N
     assert (found.n_batch, found.n_ubatch) == (n_batch, n_batch)
 
 
+def test_states_take_no_part_in_what_it_predicts() -> None:
+    hybrid = kvplan.load_model("granite-4.0-h-tiny")
+    parsed = ENGINE.parse(("ollama", "run", "m", "num_ctx=40000"), {}, "")
+    assert ENGINE.resolve(parsed, LOAD, hybrid, cards(32), "0.34.2").n_batch == 2048
+
+
 def test_unified_memory_is_read_past_the_page_cache() -> None:
     assert started("ollama run m", cards(96, vendor="amd", unified=True)).load_mode == "dio"
     assert started("ollama run m", cards(96, vendor="apple", unified=True)).load_mode == "mmap"
