@@ -44,11 +44,10 @@ def _named(asked: str, engine: str) -> Precision:
     if scheme is None:
         raise paper.unknown(asked)
     if scheme.format not in formats:
-        readers = [name for name in known_engines() if scheme.format in find_engine(name).formats]
-        who = f"--engine {readers[0]} runs it so" if readers else "llama.cpp runs it so, and is not modelled yet"
+        reader = next(name for name in known_engines() if scheme.format in find_engine(name).formats)
         raise RequestError(
             "unsupported",
             f"--dtype {asked}: a {scheme.format.upper()} file's type, which {engine} does not keep packed",
-            hint=f"{who}; with {engine} say {', '.join(paper.names(*formats))}",
+            hint=f"--engine {reader} runs it so; with {engine} say {', '.join(paper.names(*formats))}",
         )
     return Precision(None, scheme.name)

@@ -18,7 +18,9 @@ def find_engine(name: str) -> Engine[object]:
     if module is None:
         known = known_engines()
         raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
+            "unknown_engine",
+            f"unknown engine '{name}'",
+            hint=did_you_mean(name, known) or f"so far only {', '.join(_main_names())} is modelled",
         )
     front = getattr(module, "FRONTS", {}).get(name, "engine")  # another program around the same engine
     engine: Engine[object] = importlib.import_module(f"{module.__name__}.{front}").ENGINE
@@ -30,15 +32,21 @@ def known_engines() -> list[str]:
     return list(_discover.claimants(ENGINES, "NAMES"))
 
 
+def _main_names() -> list[str]:
+    """The first name of each engine, and of the fronts around it."""
+    modules = _discover.modules(ENGINES).values()
+    return sorted(name for module in modules for name in (module.NAMES[0], *getattr(module, "FRONTS", ())))
+
+
 def check_reads(engine: Engine[object], model: ModelSpec) -> None:
     """Raises UnavailableError for a model in a file of a format that ``engine`` does not run as it lies."""
     found = model.checkpoint.format if model.checkpoint else "safetensors"
     if found != "gguf" or found in engine.formats:
         return
-    readers = [name for name in known_engines() if found in find_engine(name).formats]
-    who = f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modelled yet"
+    reader = next(name for name in known_engines() if found in find_engine(name).formats)
     raise UnavailableError(
         "not_modeled",
         f"{model.id}: a GGUF file, which {engine.name} unpacks to 16 bits or more while it loads it",
-        hint=f"{who}; `kvplan models {model.id}` shows its weights and layers; or name the model that it was made from",
+        hint=f"--engine {reader} runs it as it lies; `kvplan models {model.id}` shows its weights and layers; "
+        "or name the model that it was made from",
     )

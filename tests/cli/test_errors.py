@@ -36,7 +36,9 @@ ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7b", "--gpus", "2"], "add --gpu", id="how many of what"),
     pytest.param(["estimate", "llama-2-7b", "--gpus", "2", "--budget", "24GiB"], "a --budget is one device", id="two budgets"),
     pytest.param(["estimate", "llama-2-7b", "--require-fit"], "--require-fit needs a device", id="fit into what"),
-    pytest.param(["estimate", "llama-2-7b", "--engine", "tgi"], "so far only transformers, vllm", id="an engine to come"),
+    pytest.param(
+        ["estimate", "llama-2-7b", "--engine", "tgi"], "so far only llama.cpp, ollama, transformers, vllm", id="an engine to come"
+    ),
     pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
     pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),
     pytest.param(["estimate", "llama-2-7b", "--dtype", "bf17"], "unknown element type 'bf17'", id="an unknown dtype"),

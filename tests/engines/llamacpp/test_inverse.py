@@ -122,10 +122,10 @@ def test_so_does_a_benchmark(line: str) -> None:
 
 
 EVERYTHING = (
-    "llama-server -hf a/b:Q8_0 -c 9000 -np 3 -kvu -b 1000 -ub 100 -fa off -ctk bf16 -ctv f32 --swa-full -dev CUDA1,CUDA0 -ngl 7 -sm row -mg 1 "
-    "-ts 3,1 -ot exps=CPU,x=CUDA1 --cpu-moe --n-cpu-moe 2 --n-cpu-ffn 3 -nkvo --no-op-offload --no-host --no-repack -lm dio --fit off "
-    "--fit-target 1,2 --fit-ctx 3 --lora a --mmproj p --no-mmproj-offload --cache-ram 1 --ctx-checkpoints 2 --checkpoint-min-step 3 "
-    "--slot-save-path /s --spec-type draft-eagle3 --spec-draft-n-max 5 -md d -ctkd q8_0 -ctvd q4_0 -ngld {}"
+    "llama-server -hf a/b:Q8_0 -c 9000 -np 3 -kvu -b 1000 -ub 100 -fa off -ctk bf16 -ctv f32 --swa-full -dev CUDA1,CUDA0 -ngl 7 -sm row "
+    "-mg 1 -ts 3,1 -ot exps=CPU,x=CUDA1 --cpu-moe --n-cpu-moe 2 --n-cpu-ffn 3 -nkvo --no-op-offload --no-host --no-repack -lm dio "
+    "--fit off --fit-target 1,2 --fit-ctx 3 --lora a --mmproj p --no-mmproj-offload --cache-ram 1 --ctx-checkpoints 2 "
+    "--checkpoint-min-step 3 --slot-save-path /s --spec-type draft-eagle3 --spec-draft-n-max 5 -md d -ctkd q8_0 -ctvd q4_0 -ngld {}"
 )
 
 
