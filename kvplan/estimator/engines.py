@@ -29,7 +29,7 @@ def asked(options: Options) -> tuple[Engine[object], str, Parsed, Precision]:
     parsed = engine.parse(_with_file(options.command, engine) or (engine.name,), {}, version)
     meant = precision.read(options.dtype, engine.name)
     flags = _flags(options._replace(dtype=meant.load_as), engine)
-    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
+    return engine, parsed.version or version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
 
 
 def _started(command: tuple[str, ...]) -> str:
