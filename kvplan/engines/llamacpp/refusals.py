@@ -6,13 +6,13 @@ from kvplan.core.device import Node
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.engines.llamacpp.context import flash_attn
 from kvplan.engines.llamacpp.flags import SHORT_TYPES
 from kvplan.engines.llamacpp.resolve import device_index
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.words import stopped
 
 MAX_SEQUENCES = 256  # include/llama.h, LLAMA_MAX_SEQ
-_WITHOUT_FLASH = ("grok",)  # llama_init_from_model forces it off
 _LONG_TYPES = {short: name for name, short in SHORT_TYPES.items()}
 
 
@@ -24,11 +24,6 @@ def refusals(model: ModelSpec, settings: Settings, node: Node) -> tuple[Refusal,
     """
     found = (*_devices(settings, node), *_sequences(settings), *_cache_types(model, settings))
     return found[:1]
-
-
-def uses_flash_attention(model: ModelSpec, settings: Settings) -> bool:
-    """Whether attention runs fused; ``auto`` does wherever the model can. Source: measured on b11434: auto is on for every model there."""
-    return settings.flash_attn != "off" and model.model_type not in _WITHOUT_FLASH
 
 
 def _devices(settings: Settings, node: Node) -> Iterator[Refusal]:
@@ -58,7 +53,7 @@ def _cache_types(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
             "config",
             f"llama_init_from_model: model does not support different K ({settings.type_k}) and V ({settings.type_v}) cache types",
         )
-    flash = uses_flash_attention(model, settings)
+    flash = flash_attn(model, settings)
     if _block(settings.type_v) > 1 and not flash:
         yield Refusal("KV141", "config", "llama_init_from_model: quantized V cache requires flash_attn to be enabled")
     if flash:

@@ -1,0 +1,50 @@
+"""What people should know of settings that do not do what they look like."""
+
+from collections.abc import Iterator
+
+from kvplan.core.device import Node
+from kvplan.core.ledger import Finding, Fix
+from kvplan.core.model import ModelSpec
+from kvplan.engines.llamacpp.context import resolved
+from kvplan.engines.llamacpp.rules import VERSIONS, rules_for
+from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
+
+
+def advice(model: ModelSpec, settings: Settings, node: Node) -> tuple[Finding, ...]:
+    """Notes on the build, on contexts that slots divide or share, on --fit, and on what a server keeps in the host's memory."""
+    return (*_build(settings), *_slots(model, settings), *_fit(settings, node), *_draft(model, settings))
+
+
+def _build(settings: Settings) -> Iterator[Finding]:
+    if rules_for(settings.version)[1]:
+        message = f"llama.cpp {settings.version} is newer than the builds that are modelled: the rules of {VERSIONS[-1]} are used"
+        yield Finding("KV330", "warning", message, "bounds are wider")
+
+
+def _slots(model: ModelSpec, settings: Settings) -> Iterator[Finding]:
+    """Source: the most frequent surprise in public reports: -c is the context of all slots together, and pads up."""
+    if settings.n_parallel == 1 or settings.app in ("bench", "ollama"):
+        return
+    context, n = resolved(model, settings), settings.n_parallel
+    if settings.kv_unified:
+        yield Finding("KV331", "note", f"{n} slots share one cache of {context.n_ctx:,} tokens: not each of them can fill it")
+        return
+    asked = settings.n_ctx or model.max_ctx_tokens or context.n_ctx
+    more = f", {context.n_ctx - asked:,} more than asked for" if context.n_ctx > asked else ""
+    message = f"each of {n} slots holds {context.n_ctx_seq:,} tokens: {context.n_ctx:,} in all{more}"
+    yield Finding("KV331", "note", message, "-kvu lets them share one cache", (Fix("-kvu", "off", "on"),))
+
+
+def _fit(settings: Settings, node: Node) -> Iterator[Finding]:
+    """Source: llama.cpp b11434 common/fit.cpp: 'n_gpu_layers already set by user'; issues 27872, 21801, 25487."""
+    placed = settings.n_gpu_layers != AUTO_LAYERS or settings.tensor_split or settings.override_tensors
+    by_hand = placed or settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn
+    if settings.fit and node.gpus and by_hand:
+        message = "--fit moves no layers where -ngl, -ts, -ot or --n-cpu-moe is said: what does not fit then fails"
+        yield Finding("KV332", "note", message, "leave the placement out, or see that it fits")
+
+
+def _draft(model: ModelSpec, settings: Settings) -> Iterator[Finding]:
+    if settings.drafting is not None and settings.drafting.model is not None and model.draft is None:
+        message = f"the model that drafts, '{settings.drafting.model}', was not read: it is not counted"
+        yield Finding("KV333", "warning", message, "name a model that kvplan can load")
