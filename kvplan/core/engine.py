@@ -174,3 +174,12 @@ class ReadsText(Protocol):
     def with_text(self, argv: Sequence[str], text: str) -> tuple[str, ...]:
         """The command with the file's settings in it. Raises RequestError for text that is not in that language."""
         ...
+
+
+@runtime_checkable
+class Resolves(Protocol):
+    """A deployment whose model decides of settings that the engine's own leave open."""
+
+    def resolved(self) -> Mapping[str, int]:
+        """Such settings, shown in the place of those that were asked for."""
+        ...

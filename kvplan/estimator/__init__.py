@@ -1,11 +1,12 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kvplan.core.device import ISAS, UNKNOWN_NODE, Node, Place, budget_node
-from kvplan.core.engine import Deployment, Engine
+from kvplan.core.engine import Deployment, Engine, Resolves
 from kvplan.core.errors import KvplanError, RequestError, did_you_mean
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
@@ -42,7 +43,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
-    engine, version, parsed, meant = engines.asked(options)
+    engine, version, parsed, meant = engines.asked(options, default=_default_engine(options))
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
     check_reads(engine, model)
@@ -60,13 +61,13 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         settings = engine.resolve(parsed, load, model, node, version)
     deployment = _deployment(engine, model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
-    places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
+    places = tuple(_place_total(place, entries, deployment, load) for place in _places(node, entries))
     found = Estimate(
         model=model,
         size=size,
         engine=engine.name,
         version=version,
-        settings=engine.shown(settings),
+        settings=_shown(engine, settings, deployment),
         ignored=parsed.ignored,
         command=engine.command(settings),
         workload=load,
@@ -92,6 +93,27 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     if found.verdict in ("fits", "tight"):
         return found
     return found._replace(fits_on=_fits_on(engine, settings, found))
+
+
+def _default_engine(options: Options) -> str:
+    """The engine where nobody named one: the one that runs the model's file as it lies."""
+    if options.engine is not None or options.command or options.model is None:
+        return engines.DEFAULT_ENGINE
+    model, _ = _model(options.model, _stamp(options.model))
+    return engines.GGUF_ENGINE if model.checkpoint is not None and model.checkpoint.format == "gguf" else engines.DEFAULT_ENGINE
+
+
+def _shown(engine: Engine[object], settings: object, deployment: Deployment) -> Mapping[str, int | float | str | bool | None]:
+    """The settings, with what the model decides of them."""
+    return {**engine.shown(settings), **(deployment.resolved() if isinstance(deployment, Resolves) else {})}
+
+
+def _places(node: Node, entries: tuple[Entry, ...]) -> tuple[Place, ...]:
+    """The node's places, and the host where something lies there; without a known GPU and anything on one, the host alone."""
+    found, used = node.places(), {entry.place for entry in entries}
+    if "host" in used and all(place.id != "host" for place in found):
+        found = (*found, Place("host", None))
+    return found if node.gpus or "host" not in used else tuple(place for place in found if place.id in used)
 
 
 def _stamp(ref: str) -> tuple[int, int] | None:

@@ -9,17 +9,17 @@ from kvplan.estimator.options import Options
 from kvplan.estimator.precision import Precision
 from kvplan.estimator.registry import ENGINES, find_engine
 
-DEFAULT_ENGINE = "transformers"
+DEFAULT_ENGINE, GGUF_ENGINE = "transformers", "llama.cpp"
 _OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
 _COUNTS = ("tp", "pp", "dp", "ep")
 
 
-def asked(options: Options) -> tuple[Engine[object], str, Parsed, Precision]:
+def asked(options: Options, *, default: str = DEFAULT_ENGINE) -> tuple[Engine[object], str, Parsed, Precision]:
     """The engine, its version, its settings as the command and the options name them (options win), and what --dtype means to it.
 
     Raises RequestError for an unknown engine, a command that it can't read, or an option that means nothing to it.
     """
-    named = options.engine if options.engine is not None else _started(options.command) if options.command else DEFAULT_ENGINE
+    named = options.engine if options.engine is not None else _started(options.command) if options.command else default
     name, at, version = named.partition("@")
     engine, version = find_engine(name.lower()), version.removeprefix("v")
     if at and not version:

@@ -6,7 +6,7 @@ products with experts' weights, sums in front of no norm and softmax do; norms, 
 
 from typing import NamedTuple
 
-from kvplan.engines.llamacpp.graphs.nodes import F32, HOST, SOMEWHERE, Graph, Node
+from kvplan.engines.llamacpp.graphs.nodes import F32, HOST, Graph, Node
 
 
 class Plan(NamedTuple):
@@ -70,9 +70,10 @@ class Builder:
     def norm(self, node: Node, *, weighted: bool = True, biased: bool = False) -> Node:
         """A norm, times its weights, plus its bias."""
         graph = self.graph
-        made = graph.op(node.dims, node, device=SOMEWHERE)
+        made = graph.op(node.dims, node)
         if weighted:
             made = graph.op(node.dims, made, device=self.device)
+        made.is_normed = True
         return graph.over(made, device=self.device) if biased else made
 
     def linear(self, node: Node, width: int, *, biased: bool = False) -> Node:
@@ -84,9 +85,11 @@ class Builder:
         """An activation, a scale, a product element by element."""
         return self.graph.over(node, *more)
 
-    def sum(self, node: Node, other: Node, *, before_norm: bool) -> Node:
-        """A residual sum, which in front of a norm does not write over what it sums."""
-        return self.graph.op(node.dims, node, other) if before_norm else self.graph.over(node, other)
+    def sum(self, node: Node, other: Node) -> Node:
+        """A sum, which writes over what comes out of a norm and over nothing else."""
+        made = self.graph.op(node.dims, node, other)
+        made.in_place = node.is_normed
+        return made
 
     def rotated(self, node: Node) -> Node:
         """Rotary positions."""

@@ -16,7 +16,7 @@ def feed(b: Builder, x: Node, layer: Layer, names: frozenset[str], arch: str) ->
     found: Node | None = None
     for ffn in layer.ffns:
         made = mixture(b, x, ffn, names, arch) if ffn.kind == "moe" else dense(b, x, ffn, names, arch)
-        found = made if found is None else b.over(found, made)
+        found = made if found is None else b.sum(found, made)
     assert found is not None
     return found
 
@@ -47,7 +47,7 @@ def mixture(b: Builder, x: Node, ffn: MoeFfn, names: frozenset[str], arch: str) 
     shared = dense(b, x, DenseFfn(ffn.shared_intermediate), names, arch, "_shexp")
     if "ffn_gate_inp_shexp" in names:
         shared = b.over(shared, b.over(b.linear(x, 1)))
-    return b.over(found, shared)
+    return b.sum(found, shared)
 
 
 def _routed(b: Builder, x: Node, ffn: MoeFfn, names: frozenset[str], arch: str) -> tuple[Node, Node]:

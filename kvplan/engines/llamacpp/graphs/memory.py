@@ -77,7 +77,7 @@ def peaks(nodes: Sequence[Node], leaves: Sequence[Node]) -> dict[int, int]:
 
 
 def _place(node: Node, arenas: dict[int, Arena]) -> None:
-    if node.root is not None or node.external or (node.in_place and _taken_over(node)):
+    if node.own or node.root is not None or node.external or (node.in_place and _taken_over(node)):
         return
     arena = arenas.get(node.device)
     if arena is None:

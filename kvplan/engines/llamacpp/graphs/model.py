@@ -31,8 +31,7 @@ def graph_of(arch: str, plan: Plan, stages: Sequence[Stage], output_device: int,
     graph, hidden, n = b.graph, plan.hidden, plan.n_tokens
     outputs = graph.leaf(plan.n_outputs)
     x = graph.op((hidden, n), graph.leaf(n), device=HOST)
-    for node in (x, *_given(b)):
-        graph.expand(node)
+    x, rows = _given(b, x)
     if arch.startswith("gemma"):
         x = b.over(x)
     for stage in stages:
@@ -42,13 +41,24 @@ def graph_of(arch: str, plan: Plan, stages: Sequence[Stage], output_device: int,
     x.is_kept = True
     found = b.norm(x)
     graph.expand(b.linear(found, vocab) if vocab else found)
+    graph.store(rows, device=HOST)
     return graph
 
 
-def _given(b: Builder) -> tuple[Node, ...]:
-    """Inputs that most steps leave alone: embeddings in the place of tokens, and rows kept for drafting."""
-    leaf, hidden, n = b.graph.leaf, b.plan.hidden, b.plan.n_tokens
-    return leaf(hidden, n), leaf(hidden, n), leaf(n), leaf(n, elem_bytes=8)
+def _given(b: Builder, x: Node) -> tuple[Node, Node]:
+    """What the layers begin with, made of the tokens' embeddings, and rows that stay until the end.
+
+    Embeddings may come in the place of tokens, so that there is room for them. How many such tensors there are, and which of
+    them stay, was measured on b11434.
+    """
+    graph, hidden, n = b.graph, b.plan.hidden, b.plan.n_tokens
+    embeddings, rows = graph.leaf(hidden, n), graph.leaf(hidden, n)
+    embeddings.is_kept = True
+    graph.expand(x)
+    graph.expand(embeddings)
+    x = graph.op((hidden, n), graph.op((hidden, n), x, device=HOST), embeddings, rows, graph.leaf(n), graph.leaf(n, elem_bytes=8))
+    graph.expand(x)
+    return x, rows
 
 
 def _layer(b: Builder, x: Node, stage: Stage, arch: str, outputs: Node | None) -> Node:
@@ -60,22 +70,22 @@ def _layer(b: Builder, x: Node, stage: Stage, arch: str, outputs: Node | None) -
     normed = b.norm(x, biased="attn_norm.bias" in names) if pre_normed else x
     if not layer.mixers:
         made = feed(b, _rows(b, normed, outputs), layer, names, arch)
-        return b.sum(made, _rows(b, x, outputs), before_norm=True)
+        return b.sum(made, _rows(b, x, outputs))
     mixed = _mixed(b, normed, stage, arch)
     if after:
         mixed = b.norm(mixed)
     mixed, kept = _rows(b, mixed, outputs), _rows(b, x, outputs)
     if not layer.ffns:
-        return b.sum(mixed, kept, before_norm=pre_normed)
+        return b.sum(mixed, kept)
     if not feeds_normed and not after:  # both halves read the same
         made = feed(b, _rows(b, normed, outputs), layer, names, arch)
-        return b.over(b.over(made, kept), mixed)
-    middle = b.sum(mixed, kept, before_norm=feeds_normed)
+        return b.sum(b.sum(made, kept), mixed)
+    middle = b.sum(mixed, kept)
     source = b.norm(middle, biased="ffn_norm.bias" in names) if feeds_normed else middle
     made = feed(b, source, layer, names, arch)
     if "post_ffw_norm" in names:
         made = b.norm(made)
-    return b.sum(made, middle, before_norm=pre_normed)
+    return b.sum(made, middle)
 
 
 def _rows(b: Builder, node: Node, outputs: Node | None) -> Node:
@@ -87,7 +97,7 @@ def _mixed(b: Builder, x: Node, stage: Stage, arch: str) -> Node:
     found: Node | None = None
     for mixer in stage.layer.mixers:
         made = _mix(b, x, stage, mixer, arch)
-        found = made if found is None else b.over(found, made)
+        found = made if found is None else b.sum(found, made)
     assert found is not None
     return found
 

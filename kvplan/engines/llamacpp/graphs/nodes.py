@@ -20,7 +20,7 @@ class Node:
     """
 
     __slots__ = (
-        *("device", "dims", "external", "in_place", "is_input", "is_kept", "layout", "n_bytes", "offset", "own"),
+        *("device", "dims", "external", "in_place", "is_input", "is_kept", "is_normed", "layout", "n_bytes", "offset", "own"),
         *("readers", "root", "seen", "shift", "sources", "views"),
     )
 
@@ -32,7 +32,7 @@ class Node:
         self.sources = tuple(sources)
         self.root: Node | None = None
         self.shift = 0
-        self.external = self.in_place = self.is_input = self.is_kept = self.seen = self.own = False
+        self.external = self.in_place = self.is_input = self.is_kept = self.is_normed = self.seen = self.own = False
         self.device = SOMEWHERE
         self.readers = self.views = self.offset = 0
 

@@ -91,7 +91,7 @@ def _home(node: Node) -> int:
 def _copy(node: Node, device: int, *, kept: bool) -> Node:
     made = Node(node.dims, (), node.n_bytes // max(1, _elems(node)))
     made.device = device
-    made.is_kept = kept
+    made.is_kept = kept or node.is_kept
     return made
 
 

@@ -1,0 +1,49 @@
+"""The tensor table that llama.cpp loads: a file's own, or that of a file converted from a model that is none."""
+
+from kvplan.core.checkpoint import Tensor
+from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
+
+_NAMES = {"embedding": "token_embd", "lm_head": "output", "norm": "norm", "router": "ffn_gate_inp", "expert": "ffn_exps"}
+_ATTENDING = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output")
+_GATED, _PLAIN = ("ffn_norm", "ffn_gate", "ffn_up", "ffn_down"), ("ffn_norm", "ffn_up", "ffn_down")
+
+
+def tensors(model: ModelSpec) -> tuple[Tensor, ...]:
+    """Every tensor of the file, in its order; of a model that is no GGUF file, one for each group of weights."""
+    if model.checkpoint is not None and model.checkpoint.format == "gguf":
+        return model.checkpoint.tensors
+    found = [_tensor(group, "", model.stored_dtype) for group in model.weights if not group.tied_to and group.role != "next_token"]
+    start = 0
+    for run in model.runs:
+        for i in range(start, start + run.n_layers):
+            found += [_tensor(group, f"blk.{i}.", model.stored_dtype) for group in run.layer.weights if not group.tied_to]
+        start += run.n_layers
+    return tuple(found)
+
+
+def _tensor(group: WeightGroup, prefix: str, stored: str) -> Tensor:
+    """A group's tensors as one, under a name that says where llama.cpp keeps it."""
+    name = f"{prefix}{_NAMES.get(group.role, group.name.replace('.', '_'))}.weight"
+    shape = (group.cols, group.rows, group.n_copies) if group.n_copies > 1 else (group.cols, group.rows)
+    return Tensor(name, group.dtype or stored, shape if group.cols > 1 else (group.rows * group.n_copies,), group.n_bytes(stored))
+
+
+def n_blocks(model: ModelSpec) -> int:
+    """Blocks of the file, next-token layers included; ``-ngl`` counts these, too."""
+    if model.checkpoint is None or model.checkpoint.format != "gguf":
+        return model.n_layers
+    stacked = [int(parts[1]) for parts in (tensor.name.split(".", 2) for tensor in model.checkpoint.tensors) if parts[0] == "blk"]
+    return max(max(stacked, default=-1) + 1, model.n_layers)
+
+
+def names(run: LayerRun) -> frozenset[str]:
+    """The tensors of a layer, without ``.weight``; of a model that is no GGUF file, what such layers have as a rule."""
+    found = frozenset(group.name.removesuffix(".weight") for group in run.layer.weights)
+    if any(name.startswith(("attn_", "ffn_", "ssm_", "time_mix_", "shortconv.")) for name in found):
+        return found
+    return frozenset((*(_ATTENDING if run.layer.mixers else ("attn_norm",)), *_feeds(run.layer)))
+
+
+def _feeds(layer: Layer) -> tuple[str, ...]:
+    gated = all(ffn.gated for ffn in layer.ffns)
+    return (_GATED if gated else _PLAIN) if layer.ffns else ()
