@@ -22,7 +22,7 @@ _PIPELINE_COPIES = 4  # GGML_SCHED_MAX_COPIES
 _REPEATED = 3  # layers of a kind after which nothing changes any more
 _MOST_STAGES = 24
 _PLAIN = ("f16", "bf16")
-_KNOWN = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2")
+_KNOWN = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2", "rwkv")
 
 
 class Reserved(NamedTuple):
@@ -70,7 +70,22 @@ def _plan(model: ModelSpec, settings: Settings, context: Context, cache: Cache) 
         k_type=_kind(settings.type_k),
         v_type=_kind(settings.type_v),
         v_elems=widths,
+        **_beside(model),
     )
+
+
+def _beside(model: ModelSpec) -> dict[str, int]:
+    """Elements per token beside the residual stream: inputs of each layer (Gemma 4), and streams beside it (Gemma 3n).
+
+    Source: measured on b11434.
+    """
+    table = next((group for group in model.weights if group.name.startswith("per_layer_model_proj")), None)
+    if table is None:
+        return {}
+    each = table.rows // model.n_layers
+    if any(group.name.startswith("altup_proj") for group in model.weights):
+        return {"per_layer": table.rows + model.hidden_size, "beside": table.rows + 3 * each + 5 * model.hidden_size}
+    return {"per_layer": table.rows, "beside": table.rows + 2 * each}
 
 
 def _kind(name: str) -> str:

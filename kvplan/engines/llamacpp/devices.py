@@ -58,7 +58,9 @@ def _slot(cumulative: list[float], index: int, count: int) -> int:
 def _cumulative(settings: Settings, node: Node, used: tuple[int, ...]) -> list[float]:
     """Shares of the devices summed up: those asked for, else by free memory."""
     places = node.places()
-    shares = [float(share) for share in settings.tensor_split[: len(used)]] or [float(places[i].usable_bytes or 1) for i in used]
+    shares = [float(share) for share in settings.tensor_split[: len(used)]] or [
+        float(places[i].usable_bytes or 1) if i < len(places) else 1.0 for i in used
+    ]
     shares += [0.0] * (len(used) - len(shares))
     whole, found = sum(shares) or 1.0, list[float]()
     for share in shares:

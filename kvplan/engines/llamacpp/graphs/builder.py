@@ -13,7 +13,8 @@ class Plan(NamedTuple):
     """Sizes of the graph that is reserved: ``n_tokens`` of a step in ``n_seqs`` sequences, ``n_outputs`` of them with logits.
 
     ``pools`` are cells and streams of each kind of cache. ``k_type`` and ``v_type`` are ``plain``, ``quantized`` or ``f32``.
-    ``v_elems`` is the width of a row of values in each kind of cache.
+    ``v_elems`` is the width of a row of values in each kind of cache. ``per_layer`` are elements per token that are read for all
+    layers at once, ``beside`` what stays beside the residual stream.
     """
 
     hidden: int
@@ -25,6 +26,8 @@ class Plan(NamedTuple):
     k_type: str
     v_type: str
     v_elems: dict[str, int]
+    per_layer: int = 0
+    beside: int = 0
 
 
 class Inputs(NamedTuple):

@@ -10,6 +10,7 @@ from kvplan.core.mixers import Mixer
 from kvplan.core.model import Layer
 from kvplan.engines.llamacpp.graphs.attend import Heads, attention, expanded, latent
 from kvplan.engines.llamacpp.graphs.builder import Builder, Plan
+from kvplan.engines.llamacpp.graphs.delta import gated_delta, short_conv, time_mixing
 from kvplan.engines.llamacpp.graphs.feed import feed
 from kvplan.engines.llamacpp.graphs.nodes import HOST, SOMEWHERE, Graph, Node
 from kvplan.engines.llamacpp.graphs.scan import mamba1, mamba2
@@ -34,6 +35,7 @@ def graph_of(arch: str, plan: Plan, stages: Sequence[Stage], output_device: int,
     x, rows = _given(b, x)
     if arch.startswith("gemma"):
         x = b.over(x)
+    _beside(b, x, stages[0].device if stages else output_device)
     for stage in stages:
         b.device, b.experts_device, b.cache_device = stage.device, stage.experts_device, stage.cache_device
         x = _layer(b, x, stage, arch, outputs if stage is stages[-1] else None)
@@ -59,6 +61,17 @@ def _given(b: Builder, x: Node) -> tuple[Node, Node]:
     x = graph.op((hidden, n), graph.op((hidden, n), x, device=HOST), embeddings, rows, graph.leaf(n), graph.leaf(n, elem_bytes=8))
     graph.expand(x)
     return x, rows
+
+
+def _beside(b: Builder, x: Node, device: int) -> None:
+    """What stays beside the residual stream through all layers: inputs of each layer, further streams."""
+    graph, plan = b.graph, b.plan
+    if not plan.beside:
+        return
+    read = graph.op((plan.per_layer, plan.n_tokens), x, device=HOST)
+    kept = graph.op((plan.beside, plan.n_tokens), x if device == HOST else read, x, device=device)
+    kept.is_kept = True
+    graph.expand(kept)
 
 
 def _layer(b: Builder, x: Node, stage: Stage, arch: str, outputs: Node | None) -> Node:
@@ -119,6 +132,12 @@ def _mix(b: Builder, x: Node, stage: Stage, mixer: Mixer, arch: str) -> Node:
                 return b.linear(expanded(b, x, heads, *rows), x.dims[0])
             shared = stage.layer.kv_source is not None
             return b.linear(attention(b, x, names, heads, shared=shared), x.dims[0], biased="attn_output.bias" in names)
+        case "gated_delta":
+            return gated_delta(b, x, mixer)
+        case "short_conv":
+            return short_conv(b, x, mixer)
+        case "rwkv":
+            return time_mixing(b, x, mixer)
         case _:
             return b.linear(x, x.dims[0])
 
