@@ -20,9 +20,9 @@ from kvplan.engines.llamacpp.tables import names
 
 _PIPELINE_COPIES = 4  # GGML_SCHED_MAX_COPIES
 _REPEATED = 3  # layers of a kind after which nothing changes any more
-_MOST_STAGES = 24
+_ENOUGH, _LAST = 3, 3
 _PLAIN = ("f16", "bf16")
-_KNOWN = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2", "rwkv")
+_MEASURED = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2", "rwkv")
 
 
 class Reserved(NamedTuple):
@@ -39,10 +39,21 @@ class Reserved(NamedTuple):
 
 
 def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
-    """The buffers that one context reserves."""
-    stages = list(_stages(model, settings, layout, overridden))
-    if len(stages) > _MOST_STAGES:
-        stages = stages[: _MOST_STAGES - 4] + stages[-4:]
+    """The buffers that one context reserves; equal ones of one model object are computed once (which keeps the object's id taken)."""
+    key = (id(model), settings, layout, overridden)
+    if key not in _known:
+        if len(_known) >= _MOST:
+            _known.clear()
+        _known[key] = model, _compute(model, settings, context, cache, layout, overridden)
+    return _known[key][1]
+
+
+_known: dict[tuple[int, Settings, Layout, frozenset[int]], tuple[ModelSpec, Reserved]] = {}
+_MOST = 512
+
+
+def _compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
+    stages = _telling(list(_stages(model, settings, layout, overridden)))
     n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
     found = reserved(graph_of(model.model_type, _plan(model, settings, context, cache), stages, layout.output, 0), n_copies)
     device, rows = layout.output, logits(model, context, cache, layout, n_copies)
@@ -107,6 +118,18 @@ def _stages(model: ModelSpec, settings: Settings, layout: Layout, overridden: fr
             i += 1
 
 
+def _telling(stages: list[Stage]) -> list[Stage]:
+    """Of many stages the first few of each kind, and the last ones."""
+    found, counts = [], dict[tuple[object, ...], int]()
+    for stage in stages[:-_LAST]:
+        layer = stage.layer
+        key = (layer.mixers, layer.ffns, layer.kv_source is None, *stage[1:])
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= _ENOUGH:
+            found.append(stage)
+    return [*found, *stages[-_LAST:]]
+
+
 def masks(context: Context, cache: Cache) -> list[int]:
     """Bytes of the masks, one for each cache of keys."""
     elem = 2 if context.flash_attn else 4
@@ -146,7 +169,7 @@ def _hole(model: ModelSpec, given: int, whole: int) -> int:
 def _spread(model: ModelSpec, context: Context, layout: Layout, overridden: frozenset[int]) -> tuple[int, int]:
     """Narrow where the graph was held against measurements, wide where its steps are only like the architecture's."""
     kinds = {mixer.kind for run in model.runs for mixer in run.layer.mixers}
-    if not kinds <= set(_KNOWN):
+    if not kinds <= set(_MEASURED):
         return 30, 60
     if not context.flash_attn or overridden or (layout.output >= 0 and not layout.all_offloaded):
         return 15, 25

@@ -79,6 +79,6 @@ class Deployment:
         return (
             *log.model_lines(laid.weights.buffers, laid.weights.mapped_bytes),
             log.output_line(laid.host_buffer, laid.output_bytes),
-            *log.cache_lines(laid.settings, laid.context, laid.cache, laid.cached()),
+            *log.cache_lines(laid.settings, laid.context, laid.cache, laid.cached),
             *log.compute_lines({names[device]: n_bytes for device, n_bytes in laid.compute.n_bytes.items()}),
         )

@@ -50,7 +50,7 @@ def _weights(laid: Laid) -> Iterator[Entry]:
 
 
 def _caches(laid: Laid) -> Iterator[Entry]:
-    for (kind, buffer), n_bytes in laid.cached().items():
+    for (kind, buffer), n_bytes in laid.cached.items():
         pool = laid.cache.pools[kind]
         inputs: dict[str, int | str] = {"cells": pool.cells, "streams": pool.streams}
         if kind == "state":

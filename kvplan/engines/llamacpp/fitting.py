@@ -41,7 +41,7 @@ def _fitting(laid: Laid) -> Callable[[Settings], bool]:
     def fits(settings: Settings) -> bool:
         other = Laid(laid.model, settings, laid.node)
         left = {place: n_bytes - max(0, sum(masks(other.context, other.cache)) - before) for place, n_bytes in kept.items()}
-        for (_, buffer), n_bytes in other.cached().items():
+        for (_, buffer), n_bytes in other.cached.items():
             place = other.place(buffer)
             if place in left:
                 left[place] -= n_bytes

@@ -54,10 +54,11 @@ class Laid:
         """What the host's compute and output buffers are called: pinned memory of the first device, where there is one."""
         return pinned(self.layout) if self.layout.names and self.settings.pinned_host else "CPU"
 
-    def cached(self, by: Cache | None = None) -> dict[tuple[Kind, str], int]:
+    @cached_property
+    def cached(self) -> dict[tuple[Kind, str], int]:
         """Bytes of each kind of cache by buffer."""
         found: dict[tuple[Kind, str], int] = {}
-        for held in (by or self.cache).held:
+        for held in self.cache.held:
             device = self.layout.blocks[held.layer] if self.settings.offload_kqv else CPU
             key = held.row.kind, self.layout.name(device)
             found[key] = found.get(key, 0) + held.k_bytes + held.v_bytes

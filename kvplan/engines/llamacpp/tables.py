@@ -29,7 +29,19 @@ def _tensor(group: WeightGroup, prefix: str, stored: str) -> Tensor:
 
 
 def n_blocks(model: ModelSpec) -> int:
-    """Blocks of the file, next-token layers included; ``-ngl`` counts these, too."""
+    """Blocks of the file, next-token layers included; ``-ngl`` counts these, too. Counted once for each model object."""
+    if id(model) not in _counted:
+        if len(_counted) >= _MOST:
+            _counted.clear()
+        _counted[id(model)] = model, _n_blocks(model)
+    return _counted[id(model)][1]
+
+
+_counted: dict[int, tuple[ModelSpec, int]] = {}
+_MOST = 256
+
+
+def _n_blocks(model: ModelSpec) -> int:
     if model.checkpoint is None or model.checkpoint.format != "gguf":
         return model.n_layers
     stacked = [int(parts[1]) for parts in (tensor.name.split(".", 2) for tensor in model.checkpoint.tensors) if parts[0] == "blk"]

@@ -34,7 +34,9 @@ class Arena:
         block[1] -= n_bytes
         if not block[1]:
             del self.free[best]
-        self.peak = max(self.peak, offset + n_bytes)
+        stop = offset + n_bytes
+        if stop > self.peak:
+            self.peak = stop
         return offset
 
     def give(self, offset: int, n_bytes: int) -> None:
@@ -68,16 +70,17 @@ def peaks(nodes: Sequence[Node], leaves: Sequence[Node]) -> dict[int, int]:
         for source in node.sources:
             source.readers += 1
     for node in nodes:
-        _place(node, arenas)
+        if node.root is None:
+            _place(node, arenas)
         for source in node.sources:
             source.readers -= 1
-            if not source.readers and not source.views:
+            if not (source.readers or source.views):
                 _release(source, arenas)
     return {device: arena.peak for device, arena in arenas.items()}
 
 
 def _place(node: Node, arenas: dict[int, Arena]) -> None:
-    if node.own or node.root is not None or node.external or (node.in_place and _taken_over(node)):
+    if node.own or node.external or (node.in_place and _taken_over(node)):
         return
     arena = arenas.get(node.device)
     if arena is None:

@@ -4,7 +4,6 @@ Source: ggml 0.26 src/ggml.c, ggml_build_forward_expand: sources are visited dep
 """
 
 from collections.abc import Sequence
-from math import prod
 
 F32 = 4
 SOMEWHERE, HOST = -2, -1
@@ -27,7 +26,10 @@ class Node:
     def __init__(self, dims: tuple[int, ...], sources: Sequence["Node"], elem_bytes: int = F32) -> None:
         """A tensor with memory of its own, laid out row after row."""
         self.dims = dims
-        self.n_bytes = prod(dims) * elem_bytes
+        n_bytes = elem_bytes
+        for size in dims:
+            n_bytes *= size
+        self.n_bytes = n_bytes
         self.layout: object = (dims, elem_bytes)
         self.sources = tuple(sources)
         self.root: Node | None = None

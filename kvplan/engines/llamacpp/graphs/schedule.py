@@ -13,6 +13,10 @@ from kvplan.engines.llamacpp.graphs.nodes import HOST, SOMEWHERE, Graph, Node
 def reserved(graph: Graph, n_copies: int) -> dict[int, int]:
     """Bytes by device that a graph takes whose nodes say where they must run. ``n_copies`` of every input are held where
     several devices work on several steps at once, else 1."""
+    if all(node.device < 0 for node in graph.nodes):
+        for node in graph.nodes:
+            node.device = HOST
+        return peaks(graph.nodes, graph.leaves)
     _spread(graph.nodes)
     nodes, leaves = _with_copies(graph, n_copies)
     return peaks(nodes, leaves)
@@ -20,10 +24,6 @@ def reserved(graph: Graph, n_copies: int) -> dict[int, int]:
 
 def _spread(nodes: list[Node]) -> None:
     """Devices take what stands between their nodes: accelerators first, downwards, then upwards; the host the rest."""
-    if all(node.device in (SOMEWHERE, HOST) for node in nodes):
-        for node in nodes:
-            node.device = HOST
-        return
     computed = [node for node in nodes if node.root is None]
     for accelerators_only in (True, False):
         for direction in (computed, reversed(computed)):
@@ -44,8 +44,6 @@ def _fill(nodes: Iterable[Node], *, accelerators_only: bool) -> None:
 
 def _with_copies(graph: Graph, n_copies: int) -> tuple[list[Node], list[Node]]:
     """The nodes in order, with what each stretch on one device copies from elsewhere in front of it."""
-    if n_copies == 1 and all(node.device == HOST for node in graph.nodes):
-        return graph.nodes, graph.leaves
     copies: dict[tuple[int, int], Node] = {}
     ahead: list[Node] = []  # further copies, there from the beginning
     for leaf in graph.leaves if n_copies > 1 else ():
