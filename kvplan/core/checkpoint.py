@@ -1,10 +1,9 @@
 """What the files of a checkpoint hold, as their headers say it: tensors, summed by what they are for."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
 Part = Literal["model", "mtp", "tower", "tied", "buffer"]
 """``model``: what the plain model is made of, scales of quantized tensors included. The rest is there besides:
@@ -33,7 +32,7 @@ class Holding(NamedTuple):
     """All tensors of one part, role and element type."""
 
     part: Part
-    role: "Role"
+    role: Role
     dtype: str
     n_tensors: int
     n_elems: int
@@ -61,7 +60,7 @@ class Checkpoint(NamedTuple):
         return sum(held.n_bytes for held in self.holdings if held.part in parts)
 
 
-def summed(tensors: Iterable[tuple[Part, "Role", Tensor]]) -> tuple[Holding, ...]:
+def summed(tensors: Iterable[tuple[Part, Role, Tensor]]) -> tuple[Holding, ...]:
     """Tensors that are classified already, as holdings in the order of appearance."""
     sums: dict[tuple[Part, Role, str], list[int]] = {}
     for part, role, tensor in tensors:

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from kvplan.core.model import ModelSpec, Role
+from kvplan.core.model import ModelSpec
+from kvplan.core.roles import Role
 
 
 class Share(NamedTuple):

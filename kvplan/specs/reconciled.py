@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kvplan.core.checkpoint import Checkpoint, Tensor
+from kvplan.core.dtypes import PLAIN
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.core.units import ceil_div
 from kvplan.specs.storage import ASSUMED
 
-PLAIN = ("float32", "bfloat16", "float16", "float64")
 _FAR = 10  # hundredths: what no scales, embeddings left alone or layers kept in 16 bits explain
 _LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block)\.(\d+)\.")
 

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from kvplan.core.checkpoint import Part
-from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
 _NUMBER = re.compile(r"\d+")
 

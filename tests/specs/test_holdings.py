@@ -10,7 +10,8 @@ import pytest
 
 from kvplan.core.checkpoint import Checkpoint, Part, Tensor
 from kvplan.core.dtypes import DTYPES
-from kvplan.core.model import ModelSpec, Role
+from kvplan.core.model import ModelSpec
+from kvplan.core.roles import Role
 from kvplan.specs.build import build
 from kvplan.specs.holdings import checkpoint_of
 from kvplan.specs.tensor_names import part_and_role

@@ -168,7 +168,7 @@ def test_names_as_people_write_them(asked: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "hint"), [("int5", "did you mean 'int8' or 'int4'?"), ("q4_k_x", "did you mean 'q4_k"), ("zzz", "known: float64, float32")]
+    ("asked", "hint"), [("int5", "did you mean 'int8' or 'int4'?"), ("q4_k_x", "did you mean 'q4_k"), ("zzz", "known: float32, float16")]
 )
 def test_unknown_names(asked: str, hint: str) -> None:
     with pytest.raises(RequestError, match=f"unknown element type '{asked}', and no quantization is called so") as raised:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from kvplan.core.device import Node
-from kvplan.core.dtypes import dtype
+from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
-from kvplan.engines.transformers.notes import PLAIN
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
 

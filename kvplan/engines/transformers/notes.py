@@ -1,14 +1,13 @@
 """What the user should know of these settings: findings, the engine's own refusals, and memory that is not counted."""
 
 from kvplan.core.device import Node
+from kvplan.core.dtypes import PLAIN
 from kvplan.core.ledger import Finding, Fix, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.engines.transformers.kernels import AMPERE, FLASH_HEAD_DIM, shape_of
 from kvplan.engines.transformers.overhead import NVIDIA
 from kvplan.engines.transformers.rules import VERSIONS, Rules
 from kvplan.engines.transformers.settings import Settings
-
-PLAIN = ("float32", "float16", "bfloat16", "float64")
 
 
 def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -> tuple[Finding, ...]:

@@ -5,9 +5,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.dtypes import PLAIN
 from kvplan.core.ledger import Basis, Entry, Interval, NotModeled
 from kvplan.core.model import Layer, ModelSpec
-from kvplan.engines.transformers.notes import PLAIN
 from kvplan.engines.transformers.settings import Settings
 
 LOADED: tuple[Part, ...] = ("model",)

@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from kvplan import _discover
-from kvplan.core.dtypes import dtype
+from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import Caveat, Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, runs
 
 SCHEMES = "kvplan.specs.paper"
-PLAIN = ("float64", "float32", "float16", "bfloat16")
-"""Types that a model can simply be loaded in."""
 
 Format = Literal["safetensors", "gguf"]
 
