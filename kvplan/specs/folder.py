@@ -3,9 +3,8 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
-from kvplan.specs.files import read_json
+from kvplan.specs.files import read_json, sizes_in
 from kvplan.specs.sources import LocalFile
 from kvplan.specs.weight_files import choose, with_weights
 
@@ -15,11 +14,7 @@ def with_folder(spec: ModelSpec, folder: Path) -> ModelSpec:
 
     Raises RequestError for an index or a header that is broken, and for a shard that is missing or can't be read.
     """
-    try:
-        sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
-    except OSError as problem:
-        raise RequestError("unreadable_file", f"{folder}: {problem.strerror}", hint="check the path and its permissions") from None
-    chosen = choose(sizes, lambda name: read_json(folder / name))
+    chosen = choose(sizes_in(folder), lambda name: read_json(folder / name))
     if chosen is None:
         return spec
     with ExitStack() as stack:
