@@ -10,6 +10,15 @@ Part = Literal["model", "mtp", "tower", "tied", "buffer"]
 ``mtp``: next-token-prediction layers. ``tower``: an encoder or a voice that the model's class does not build. ``tied``: stored a
 second time although the model shares it. ``buffer``: tables that engines compute themselves."""
 
+PARTS: dict[Part, str] = {
+    "model": "the model",
+    "mtp": "next-token layers",
+    "tower": "encoders left out by its class",
+    "tied": "what the model shares, stored again",
+    "buffer": "tables computed anew",
+}
+"""The parts in words."""
+
 
 class Tensor(NamedTuple):
     """One tensor of a header: its element type as in ``DTYPES``, its shape in the file's own order, its bytes there."""
@@ -58,6 +67,10 @@ class Checkpoint(NamedTuple):
     def bytes_in(self, *parts: Part) -> int:
         """Bytes of the tensors in ``parts``."""
         return sum(held.n_bytes for held in self.holdings if held.part in parts)
+
+    def facts(self) -> dict[str, object]:
+        """Every field but the tensors, of which there may be a hundred thousand."""
+        return {name: value for name, value in self._asdict().items() if name != "tensors"}
 
 
 def summed(tensors: Iterable[tuple[Part, Role, Tensor]]) -> tuple[Holding, ...]:

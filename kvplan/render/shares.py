@@ -1,18 +1,10 @@
 """What a model's weights are for: parameters and bytes by role, and what its checkpoint holds besides."""
 
 from kvplan.core import shares as core_shares
-from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.checkpoint import PARTS, Checkpoint, Part
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import format_size
 from kvplan.render.table import aligned
-
-PARTS: dict[Part, str] = {
-    "model": "the model",
-    "mtp": "next-token layers",
-    "tower": "encoders left out by its class",
-    "tied": "what the model shares, stored again",
-    "buffer": "tables computed anew",
-}
 
 
 def by_role(spec: ModelSpec) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.checkpoint import PARTS, Checkpoint, Part
 from kvplan.core.dtypes import PLAIN
 from kvplan.core.ledger import Basis, Entry, Interval, NotModeled
 from kvplan.core.model import Layer, ModelSpec
@@ -13,12 +13,7 @@ from kvplan.engines.transformers.settings import Settings
 LOADED: tuple[Part, ...] = ("model",)
 """What of a checkpoint from_pretrained loads; what its class has no module for is skipped. Source: transformers 5.24 modeling_utils.py."""
 
-_LEFT_OUT: dict[Part, tuple[str, str]] = {
-    "mtp": ("mtp_layers", "next-token layers"),
-    "tower": ("towers_left_out", "encoders that the model's class does not build"),
-    "tied": ("stored_copies", "what the model shares, stored again"),
-    "buffer": ("stored_tables", "tables that are computed anew"),
-}
+_LEFT_OUT: dict[Part, str] = {"mtp": "mtp_layers", "tower": "towers_left_out", "tied": "stored_copies", "buffer": "stored_tables"}
 
 
 class Sum(NamedTuple):
@@ -70,9 +65,10 @@ def left_out(model: ModelSpec) -> list[NotModeled]:
         found: list[tuple[Part, int, str]] = [("mtp", model.mtp_bytes, ", by arithmetic")]
     else:
         found = [(part, files.bytes_in(part), "") for part in _LEFT_OUT if part not in LOADED]
-    told = ((*_LEFT_OUT[part], size, how) for part, size, how in found if size)
     return [
-        NotModeled(name, f"in the checkpoint, not loaded by Transformers: {what}, {size:,} B{how}", 0, 0) for name, what, size, how in told
+        NotModeled(_LEFT_OUT[part], f"in the checkpoint, not loaded by Transformers: {PARTS[part]}, {size:,} B{how}", 0, 0)
+        for part, size, how in found
+        if size
     ]
 
 
