@@ -1,15 +1,14 @@
 """The catalogue of models, one model in detail, and spec files."""
 
 import os
-from collections import Counter
 from pathlib import Path
 
 from kvplan import __version__
 from kvplan.core.errors import RequestError
-from kvplan.core.model import Layer, ModelSpec
+from kvplan.core.model import ModelSpec
 from kvplan.core.shares import by_role
 from kvplan.core.units import format_size
-from kvplan.render import shares
+from kvplan.render import layers, shares
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 from kvplan.specs import builtin, load_model
@@ -17,8 +16,8 @@ from kvplan.specs.files import read_text
 
 
 def listing(name: str, *, as_json: bool) -> str:
-    """One model when ``name`` is its id or names it alone, else the built-in models that all its words stand in."""
-    found = [model_id for model_id in builtin.ids() if _matches(model_id, name)]
+    """The model at ``name``; else the one that it is the id of or names alone, or the built-in models that all its words stand in."""
+    found = [] if _is_outside(name) or name == "-" else [model_id for model_id in builtin.ids() if _matches(model_id, name)]
     if name and _is_model(name) and (len(found) < 2 or name.lower() in found):
         spec = load_model(name)
         return document({"model": _details(spec)}) if as_json else _detail_text(spec)
@@ -101,11 +100,11 @@ def _details(spec: ModelSpec) -> dict[str, object]:
         }
         for group in spec.groups()
     ]
-    layers = [
+    runs = [
         {"n_layers": run.n_layers, "mixers": [m._asdict() for m in run.layer.mixers], "ffns": [f._asdict() for f in run.layer.ffns]}
         for run in spec.runs
     ]
-    return {**_row(spec), "shares": [share._asdict() for share in by_role(spec)], "groups": groups, "layers": layers, **_files(spec)}
+    return {**_row(spec), "shares": [share._asdict() for share in by_role(spec)], "groups": groups, "layers": runs, **_files(spec)}
 
 
 def _files(spec: ModelSpec) -> dict[str, object]:
@@ -113,30 +112,14 @@ def _files(spec: ModelSpec) -> dict[str, object]:
     found = spec.checkpoint
     if found is None:
         return {"mtp_bytes": spec.mtp_bytes, "checkpoint": None}
-    facts = {name: value for name, value in found._asdict().items() if name != "tensors"}
-    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**facts, "holdings": [held._asdict() for held in found.holdings]}}
+    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**found.facts(), "holdings": [held._asdict() for held in found.holdings]}}
 
 
 def _detail_text(spec: ModelSpec) -> str:
     also = f"also: {', '.join(builtin.aliases(spec.id))}\n" if spec.source == "builtin" else ""
     head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {_stored(spec)} · context {_limit(spec)}"
     lines = [head, also, *shares.by_role(spec), "", *shares.besides(spec)]
-    layers = Counter(_layer_text(layer) for layer in spec.layers())
-    lines += [f"{n_layers} × {text}" for text, n_layers in layers.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _layer_text(layer: Layer) -> str:
-    mixers = " + ".join(_mixer_text(mixer._asdict()) for mixer in layer.mixers) or "no token mixing"
-    ffns = " + ".join(_mixer_text(ffn._asdict()) for ffn in layer.ffns) or "no feed-forward"
-    shared = f", keys and values of layer {layer.kv_source}" if layer.kv_source is not None else ""
-    return f"{mixers}{shared}; {ffns}"
-
-
-def _mixer_text(fields: dict[str, object]) -> str:
-    kind = fields.pop("kind")
-    inside = ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, 0, False))
-    return f"{kind} ({inside})"
+    return "\n".join([*lines, *layers.told(spec)]) + "\n"
 
 
 def _stored(spec: ModelSpec) -> str:

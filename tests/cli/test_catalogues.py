@@ -1,5 +1,6 @@
 """models, gpus, completion, help and version."""
 
+import io
 import json
 from pathlib import Path
 
@@ -28,12 +29,29 @@ def test_one_model_in_detail(kvplan: Run) -> None:
     text = kvplan("models", "mixtral-8x7b").out
     # Jiang et al. 2024, arXiv:2401.04088 table 1: 32 layers, 8 experts of 14336, 2 active
     assert "mixtral-8x7b · MixtralForCausalLM · 32 layers" in text
-    assert "32 × full (n_heads 32, n_kv_heads 8, head_dim 128, v_head_dim 128); moe (n_experts 8, n_active 2, intermediate 14336" in text
+    assert "32 × full: 32 heads, 8 kv heads, head dim 128\n     moe: 8 experts, 2 active, intermediate 14,336, gated\n" in text
     detail = json.loads(kvplan("models", "mixtral-8x7b", "--json").out)["model"]
     assert sum(group["n_params"] for group in detail["groups"]) == detail["n_params"] == 46_702_792_704
     experts = 32 * 8 * 3 * 4096 * 14336
     assert detail["n_active_params"] == 46_702_792_704 - experts * 6 // 8  # "only uses 13B active parameters", §1
     assert "mistralai/mixtral-8x7b-v0.1" in detail["aliases"]
+
+
+def test_layers_are_told_within_80_columns(kvplan: Run) -> None:
+    text = kvplan("models", "deepseek-v3.2").out
+    assert "v head dim 128, q lora rank 1,536, indexer (64 heads, head dim 128,\n      top k 2,048, pool 1 tokens)" in text
+    assert max(map(len, text.splitlines()[2:])) <= 80  # behind the line of aliases
+    assert "gated delta: 16 k heads" in kvplan("models", "qwen3-next-80b-a3b").out
+    assert "window 128 tokens" in kvplan("models", "gpt-oss-20b").out
+
+
+def test_what_lies_here_is_meant_before_words(kvplan: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qwen3").mkdir()
+    (tmp_path / "qwen3" / "config.json").write_text(json.dumps(LLAMA))
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(kvplan("models", "qwen3", "--json").out)["model"]["id"] == "qwen3"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(LLAMA).encode())))
+    assert json.loads(kvplan("models", "-", "--json").out)["model"]["id"] == "stdin"  # many ids have a hyphen
 
 
 def test_layers_that_share_are_said_to(kvplan: Run) -> None:
