@@ -57,6 +57,12 @@ def test_what_is_no_address(name: str) -> None:
         (f"{HOME}a/b/blob/main/README.md", "expected a .gguf file"),
         ("a/b:model.safetensors", "expected a .gguf file"),
         ("a/b:../c.gguf", "expected a .gguf file"),
+        ("a/b@..", "expected a branch, tag or commit, found '..'"),
+        ("a/b@.", "expected a branch, tag or commit"),
+        ("a/b@../../x", "expected a branch, tag or commit"),
+        ("a/b@/etc/x", "expected a branch, tag or commit"),
+        ("a/b@main/", "expected a branch, tag or commit"),
+        (f"{HOME}a/b/tree/%2e%2e", "expected a branch, tag or commit"),
     ],
 )
 def test_addresses_of_something_else(ref: str, says: str) -> None:

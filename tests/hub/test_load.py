@@ -145,7 +145,7 @@ def test_offline_with_all_shards(model: Loopback, monkeypatch: pytest.MonkeyPatc
     assert load_model("org/model").checkpoint == online.checkpoint
 
 
-@pytest.mark.parametrize("ref", ["org/model", "org/model@v2", f"org/model@{COMMIT}", "org/model@../../x", "org/model:a.gguf"])
+@pytest.mark.parametrize("ref", ["org/model", "org/model@v2", f"org/model@{COMMIT}", "org/model:a.gguf"])
 def test_offline_without_a_cache(hub: Loopback, monkeypatch: pytest.MonkeyPatch, ref: str) -> None:
     go_offline(monkeypatch, "told")
     with pytest.raises(KvplanError, match="HF_HUB_OFFLINE is set, and the cache does not hold") as caught:
