@@ -6,7 +6,7 @@ from pathlib import Path
 from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
-from kvplan.core.shares import by_role
+from kvplan.core.shares import by_role, stored_bytes
 from kvplan.core.units import format_size
 from kvplan.render import layers, shares
 from kvplan.render.envelope import document
@@ -78,7 +78,7 @@ def _row(spec: ModelSpec) -> dict[str, object]:
         "n_layers": spec.n_layers,
         "max_ctx_tokens": spec.max_ctx_tokens,
         "stored_dtype": spec.stored_dtype,
-        "weight_bytes": spec.weight_bytes,
+        "weight_bytes": stored_bytes(spec),
         "as_of": spec.as_of,
         "aliases": builtin.aliases(spec.id) if spec.source == "builtin" else [],
     }

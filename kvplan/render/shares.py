@@ -12,7 +12,7 @@ def by_role(spec: ModelSpec) -> list[str]:
     held = [share for share in core_shares.by_role(spec) if share.n_params or share.n_bytes]
     mixture = spec.n_active_params != spec.n_params
     rows = [(str(share.role), share.n_params, share.n_active, share.n_bytes) for share in held]
-    rows.append(("total", spec.n_params, spec.n_active_params, spec.weight_bytes))
+    rows.append(("total", spec.n_params, spec.n_active_params, core_shares.stored_bytes(spec)))
     head = ("", "parameters", *(("active",) if mixture else ()), "bytes stored")
     cells = [(role, f"{n:,}", *((f"{active:,}",) if mixture else ()), f"{size:,}") for role, n, active, size in rows]
     return aligned([head, *cells])
@@ -35,7 +35,8 @@ def _by_part(checkpoint: Checkpoint) -> list[str]:
 
 def _files(checkpoint: Checkpoint) -> str:
     plural = "" if checkpoint.n_files == 1 else "s"
-    return f"{checkpoint.n_files} {checkpoint.format} file{plural}, {format_size(checkpoint.file_bytes)}"
+    name = "GGUF" if checkpoint.format == "gguf" else checkpoint.format
+    return f"{checkpoint.n_files} {name} file{plural}, {format_size(checkpoint.file_bytes)}"
 
 
 def _types(checkpoint: Checkpoint, part: Part) -> str:
