@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from kvplan.core.checkpoint import Checkpoint, Part, Tensor, summed
 from kvplan.core.model import ModelSpec
 from kvplan.core.roles import ENDS, TOWERS, Role
-from kvplan.specs.tensor_names import part_and_role, pattern_of
+from kvplan.specs.tensor_names import layer_of, part_and_role, pattern_of
 
 Placed = tuple[Part, Role, Tensor]
 
 _APART: tuple[Role, ...] = (*TOWERS, "encoder")
-_LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 _HEAD = re.compile(r"(?:^|\.)lm_head\.q?weight")
 _DECODER = re.compile(r"(?:^|\.)decoder\.(?:layers?|blocks?)\.")
 _SPEAKERS = re.compile(r"(?:talker|token2wav|code2wav)\.")
@@ -95,8 +94,8 @@ class _Reader:
 
     def _is_behind(self, name: str) -> bool:
         """Whether the tensor is in a layer behind the model's last: next-token layers go on counting."""
-        layer = _LAYER.search(name)
-        return layer is not None and int(layer[1]) >= self._n_layers and not _SPEAKERS.match(name)
+        layer = layer_of(name)
+        return layer is not None and layer >= self._n_layers and not _SPEAKERS.match(name)
 
     def without_copies(self, placed: list[Placed]) -> Iterator[Placed]:
         """``placed``, with tables that the model has once and the files again as part ``tied``; outputs are told first."""

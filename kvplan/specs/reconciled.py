@@ -1,6 +1,5 @@
 """A spec and the headers of its files held against each other: what agrees is exact, what does not is said."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -9,9 +8,9 @@ from kvplan.core.dtypes import PLAIN
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.core.units import ceil_div
 from kvplan.specs.storage import ASSUMED
+from kvplan.specs.tensor_names import layer_of
 
 _FAR = 10  # hundredths: what no scales, embeddings left alone or layers kept in 16 bits explain
-_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block)\.(\d+)\.")
 
 
 def reconciled(spec: ModelSpec, checkpoint: Checkpoint, tensors: Sequence[Tensor]) -> ModelSpec:
@@ -92,9 +91,9 @@ def _reason(spec: ModelSpec, tensors: Sequence[Tensor], more: int) -> str:
     packed = sum(tensor.n_bytes for tensor in tensors if tensor.dtype not in PLAIN)
     if 2 * packed > sum(tensor.n_bytes for tensor in tensors):
         return "most are packed by a quantization that the config does not name"
-    numbers = {int(found[1]) for tensor in tensors if (found := _LAYER.search(tensor.name))}
-    if more < 0 and numbers and max(numbers) + 1 < spec.n_layers:
-        return f"they end with layer {max(numbers)}, the config has {spec.n_layers} layers"
+    last = max((number for tensor in tensors if (number := layer_of(tensor.name)) is not None), default=spec.n_layers)
+    if more < 0 and last + 1 < spec.n_layers:
+        return f"they end with layer {last}, the config has {spec.n_layers} layers"
     table = next((t for t in tensors if "embed" in t.name and len(t.shape) == 2 and t.shape[1] == spec.hidden_size), None)
     if table is not None and table.shape[0] > 1 and table.shape[0] != spec.vocab_size and "pos" not in table.name:
         return f"'{table.name}' has {table.shape[0]:,} rows, the config's vocabulary {spec.vocab_size:,}"
