@@ -75,11 +75,12 @@ def left_out(model: ModelSpec) -> list[NotModeled]:
 def _by_arithmetic(model: ModelSpec, dtype: str, summed: Sum) -> Weights:
     files = model.checkpoint
     confirmed = files is not None and files.basis == "headers" and model.exact
+    formula, inputs = _formula(model, dtype)
     return Weights(
         size=_spread(model, summed),
         basis="exact" if model.exact and not summed.less and dtype in PLAIN else "modeled",
-        formula="{n_params} parameters as {dtype}" + (", groups of another type as stored" if _mixed(model, dtype) else ""),
-        inputs={"n_params": model.n_params, "dtype": dtype},
+        formula=formula,
+        inputs=inputs,
         source=(model.id or model.architecture) + ("; the headers of its files hold as many" if confirmed else ""),
     )
 
@@ -143,6 +144,19 @@ def _layer_bytes(layer: Layer, dtype: str) -> tuple[int, int]:
     """Bytes of one layer, and how much of them is only there where groups are kept in a type of their own."""
     more = sum([group.run_bytes(dtype) - group.n_bytes(dtype) for group in layer.weights if group.run_dtype])
     return sum([group.run_bytes(dtype) for group in layer.weights]), more
+
+
+def _formula(model: ModelSpec, dtype: str) -> tuple[str, Mapping[str, int | str]]:
+    """All parameters in one type; of several types, the bytes in each, the most first."""
+    if not _mixed(model, dtype):
+        return "{n_params} parameters as {dtype}", {"n_params": model.n_params, "dtype": dtype}
+    sizes: dict[str, int] = {}
+    for group in model.groups():
+        kept = group.run_dtype or group.dtype or dtype
+        sizes[kept] = sizes.get(kept, 0) + group.run_bytes(dtype)
+    held = {kept: size for kept, size in sorted(sizes.items(), key=lambda item: -item[1]) if size}
+    terms = " + ".join(f"{{{kept}}} B as {kept}" for kept in held)
+    return f"{{n_params}} parameters: {terms}", {"n_params": model.n_params, **held}
 
 
 def _mixed(model: ModelSpec, dtype: str) -> bool:
