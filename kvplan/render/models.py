@@ -1,6 +1,5 @@
 """The catalogue of models, one model in detail, and spec files."""
 
-import os
 from pathlib import Path
 
 from kvplan import __version__
@@ -11,14 +10,14 @@ from kvplan.core.units import format_size
 from kvplan.render import layers, shares
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
-from kvplan.specs import builtin, load_model
+from kvplan.specs import builtin, is_outside, load_model
 from kvplan.specs.files import read_text
 
 
 def listing(name: str, *, as_json: bool) -> str:
     """The model at ``name``; else the one that it is the id of or names alone, or the built-in models that all its words stand in."""
-    found = [] if _is_outside(name) or name == "-" else [model_id for model_id in builtin.ids() if _matches(model_id, name)]
-    if name and _is_model(name) and (len(found) < 2 or name.lower() in found):
+    found = [] if is_outside(name) else [model_id for model_id in builtin.ids() if _matches(model_id, name)]
+    if name and (is_outside(name) or builtin.find(name)) and (len(found) < 2 or name.lower() in found):
         spec = load_model(name)
         return document({"model": _details(spec)}) if as_json else _detail_text(spec)
     specs = [load_model(model_id) for model_id in found]
@@ -31,7 +30,7 @@ def listing(name: str, *, as_json: bool) -> str:
 
 def spec_text(name: str) -> str:
     """The spec file of ``name``: a built-in one or a spec as it lies there, any other model as a new one."""
-    found = None if _is_outside(name) else builtin.find(name)
+    found = None if is_outside(name) else builtin.find(name)
     if found is not None:
         return builtin.text(found)
     if name == "-":
@@ -49,15 +48,6 @@ def _as_spec(name: str) -> str:
 
     body = yaml.safe_dump(pinned(name), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
     return f"# made by kvplan {__version__} from {name}\n{body}"
-
-
-def _is_outside(name: str) -> bool:
-    """Whether ``name`` is a path, or an id or address of the Hub."""
-    return os.path.lexists(name) or ("/" in name and " " not in name)
-
-
-def _is_model(name: str) -> bool:
-    return _is_outside(name) or name == "-" or name.endswith((".json", ".yaml", ".yml", ".gguf")) or builtin.find(name) is not None
 
 
 def _matches(model_id: str, words: str) -> bool:
