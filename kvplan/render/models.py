@@ -68,6 +68,7 @@ def _row(spec: ModelSpec) -> dict[str, object]:
         "n_layers": spec.n_layers,
         "max_ctx_tokens": spec.max_ctx_tokens,
         "stored_dtype": spec.stored_dtype,
+        "quantization": spec.quantization,
         "weight_bytes": stored_bytes(spec),
         "as_of": spec.as_of,
         "aliases": builtin.aliases(spec.id) if spec.source == "builtin" else [],
@@ -107,13 +108,9 @@ def _files(spec: ModelSpec) -> dict[str, object]:
 
 def _detail_text(spec: ModelSpec) -> str:
     also = f"also: {', '.join(builtin.aliases(spec.id))}\n" if spec.source == "builtin" else ""
-    head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {_stored(spec)} · context {_limit(spec)}"
+    head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {shares.stored_as(spec)} · context {_limit(spec)}"
     lines = [head, also, *shares.by_role(spec), "", *shares.besides(spec)]
     return "\n".join([*lines, *layers.told(spec)]) + "\n"
-
-
-def _stored(spec: ModelSpec) -> str:
-    return f"{spec.quantization} and {spec.stored_dtype}" if spec.quantization else spec.stored_dtype
 
 
 def _limit(spec: ModelSpec) -> str:

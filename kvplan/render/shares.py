@@ -18,6 +18,11 @@ def by_role(spec: ModelSpec) -> list[str]:
     return aligned([head, *cells])
 
 
+def stored_as(spec: ModelSpec) -> str:
+    """The quantization, where there is one, and the element type of the rest."""
+    return f"{spec.quantization} and {spec.stored_dtype}" if spec.quantization else spec.stored_dtype
+
+
 def besides(spec: ModelSpec) -> list[str]:
     """What its files hold, with an empty line behind; by arithmetic where their headers were not read."""
     if spec.checkpoint is not None:

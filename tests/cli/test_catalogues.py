@@ -45,6 +45,14 @@ def test_layers_are_told_within_80_columns(kvplan: Run) -> None:
     assert "window 128 tokens" in kvplan("models", "gpt-oss-20b").out
 
 
+def test_how_a_model_is_stored_is_said_alike(kvplan: Run) -> None:
+    found = [json.loads(kvplan(command, "gpt-oss-20b", "--json").out)["model"] for command in ("models", "estimate")]
+    assert [(model["stored_dtype"], model["quantization"]) for model in found] == [("bfloat16", "mxfp4")] * 2
+    assert "mxfp4 and bfloat16" in kvplan("models", "gpt-oss-20b").out
+    assert "stored as mxfp4 and bfloat16" in kvplan("estimate", "gpt-oss-20b", "--explain").out
+    assert json.loads(kvplan("estimate", "llama-2-7b", "--json").out)["model"]["quantization"] is None
+
+
 def test_what_lies_here_is_meant_before_words(kvplan: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "qwen3").mkdir()
     (tmp_path / "qwen3" / "config.json").write_text(json.dumps(LLAMA))
