@@ -18,7 +18,7 @@ def find_engine(name: str) -> Engine[object]:
     if module is None:
         known = known_engines()
         raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
+            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modeled"
         )
     engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
     return engine
@@ -32,7 +32,7 @@ def known_engines() -> list[str]:
 def reader_of(form: str) -> str:
     """Who runs files of the format ``form`` as they lie, in words."""
     readers = [name for name in known_engines() if form in find_engine(name).formats]
-    return f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modelled yet"
+    return f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modeled yet"
 
 
 def check_reads(engine: Engine[object], model: ModelSpec) -> None:

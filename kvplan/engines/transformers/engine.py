@@ -44,7 +44,7 @@ class TransformersEngine:
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """Defaults of from_pretrained() and generate(); ``auto`` is the checkpoint's element type.
 
-        Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modelled.
+        Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modeled.
         """
         rules_for(version)
         chosen = _DEFAULTS | {flag.name: flag.value for flag in parsed.flags}

@@ -18,7 +18,7 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
             Finding(
                 "KV301",
                 "warning",
-                f"transformers {settings.version} is newer than the versions that are modelled: rules of {VERSIONS[-1]}, wider intervals",
+                f"transformers {settings.version} is newer than the versions that are modeled: rules of {VERSIONS[-1]}, wider intervals",
                 f"use --engine transformers@{VERSIONS[-1]} to compare",
             )
         )
@@ -67,7 +67,7 @@ def _several(node: Node) -> list[Finding]:
         Finding(
             "KV305",
             "warning",
-            f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modelled",
+            f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modeled",
             "name one GPU, --gpu h200 instead of --gpu h200:8, if that is what will run",
         )
     ]
