@@ -60,6 +60,14 @@ def wait_at_most(patch: pytest.MonkeyPatch, seconds: float) -> None:
         patch.setattr(constants, name, seconds)
 
 
+def go_offline(patch: pytest.MonkeyPatch, how: str) -> None:
+    """Be told so, or find nobody there."""
+    if how == "told":
+        patch.setattr(constants, "HF_HUB_OFFLINE", True)
+    else:
+        patch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+
+
 @pytest.fixture(scope="session")
 def stand_in() -> Iterator[Callable[..., Any]]:
     """The class of the stand-in for the Hub that lies beside a checkout: serves a folder of repositories."""

@@ -10,7 +10,7 @@ import pytest
 from kvplan import KvplanError, load_model
 from kvplan.specs.hub import transport
 from tests.hub.conftest import turn, wait_at_most
-from tests.hub.test_load import CONFIG, ENDS, LAYER, N_BYTES
+from tests.hub.models import CONFIG, ENDS, LAYER, N_BYTES
 
 VIRTUAL = {"model.safetensors": {"tensors": {name: [dtype, list(shape)] for name, (dtype, shape) in {**LAYER, **ENDS}.items()}}}
 FACTS: dict[str, dict[str, object]] = {
