@@ -40,6 +40,11 @@ def test_addresses(ref: str, address: Address, monkeypatch: pytest.MonkeyPatch) 
         assert str(found) == ref
 
 
+def test_addresses_as_browsers_show_them() -> None:
+    assert parse("huggingface.co/a/b/tree/main") == Address("a/b", "main")
+    assert parse("hf.co/a/b") == Address("a/b")
+
+
 @pytest.mark.parametrize("name", ["a", "a/b/c", "/a/b", "a/b@", "a/b:", "a//b", "a/b--c", "a/b..c", "a/b.git", "a/" + "b" * 100, "a b/c"])
 def test_what_is_no_address(name: str) -> None:
     assert parse(name) is None

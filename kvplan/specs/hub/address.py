@@ -40,6 +40,8 @@ def parse(ref: str) -> Address | None:
     """
     if is_web(ref):
         return _named(*_of_page(ref))
+    if ref.lower().startswith(("huggingface.co/", "hf.co/")):  # an address as browsers show it
+        return _named(*_of_page(f"https://{ref}"))
     found = _ID.fullmatch(ref)
     if found is None or not is_id(found[1]):
         return None

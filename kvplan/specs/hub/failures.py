@@ -85,7 +85,7 @@ def refused(asked: Asked, refusal: Refusal) -> KvplanError:
     if code == "GatedRepo":
         return _gated(asked)
     if status == 401 and asked.token_from and "invalid credentials" in refusal.reason.lower():
-        hint = "take it away for public models, or make a new one in the settings of the account"
+        hint = "leave the token out for public models, or make a new one in the settings of the account"
         return UnavailableError("bad_token", f"{asked.what}: {asked.host} does not know the token {asked.token_from}", hint=hint)
     if status == 401 or code == "RepoNotFound":
         return _no_repo(asked)
