@@ -6,12 +6,14 @@ from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.core.shares import by_role, stored_bytes
-from kvplan.core.units import format_size
+from kvplan.core.units import GIB
 from kvplan.render import layers, shares
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 from kvplan.specs import builtin, is_outside, load_model
 from kvplan.specs.files import read_text
+
+_BILLION = 10**9
 
 
 def listing(name: str, *, as_json: bool) -> str:
@@ -118,15 +120,14 @@ def _limit(spec: ModelSpec) -> str:
 
 
 def _table(specs: list[ModelSpec]) -> str:
-    head = ("id", "parameters", "active", "weights", "context", "as of")
+    head = ("id", "10⁹ parameters", "active", "GiB", "context")
     rows = [
         (
             spec.id,
-            f"{spec.n_params:,}",
-            f"{spec.n_active_params:,}" if spec.n_active_params != spec.n_params else "",
-            format_size(spec.weight_bytes),
+            f"{spec.n_params / _BILLION:.2f}",
+            f"{spec.n_active_params / _BILLION:.2f}" if spec.n_active_params != spec.n_params else "",
+            f"{spec.weight_bytes / GIB:.2f}",
             f"{spec.max_ctx_tokens:,}" if spec.max_ctx_tokens else "none",
-            spec.as_of or "",
         )
         for spec in specs
     ]

@@ -14,7 +14,8 @@ from tests.running import Run
 
 def test_models_lists_every_builtin(kvplan: Run) -> None:
     head, *lines = kvplan("models").out.splitlines()
-    assert head.split() == ["id", "parameters", "active", "weights", "context", "as", "of"]
+    assert head.split() == ["id", "10⁹", "parameters", "active", "GiB", "context"]
+    assert max(len(line) for line in lines) <= 80
     assert [line.split()[0] for line in lines] == builtin.ids()
 
 

@@ -81,8 +81,15 @@ def _by_arithmetic(model: ModelSpec, dtype: str, summed: Sum) -> Weights:
         basis="exact" if model.exact and not summed.less and dtype in PLAIN else "modeled",
         formula=formula,
         inputs=inputs,
-        source=(model.id or model.architecture) + ("; the headers of its files hold as many" if confirmed else ""),
+        source=(model.id or model.architecture) + ("; the headers of its files hold as many" if confirmed else _reckoned(model)),
     )
+
+
+def _reckoned(model: ModelSpec) -> str:
+    """How the bytes of a quantized model came about without its files."""
+    if any(caveat.rule == "KV025" for caveat in model.caveats):
+        return f", on paper as {model.quantization} (KV025)"
+    return ", by arithmetic on its config" if model.quantization else ""
 
 
 def _by_headers(model: ModelSpec, files: Checkpoint, summed: Sum) -> Weights:
