@@ -11,7 +11,7 @@ from kvplan.core.checkpoint import Part
 from kvplan.core.roles import Role
 
 _NUMBER = re.compile(r"\d+")
-_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block)\.(\d+)\.")
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block)\.(\d{1,9})\.")
 
 _COMPUTED = re.compile(
     r"(inv_freq|(cos|sin)_cached|cached_(cos|sin)|masked_bias|position_ids|token_type_ids|attn_mask|causal_mask|relative_position_index"

@@ -92,8 +92,8 @@ AWQ = {"quant_method": "awq", "bits": 4, "group_size": 32}
 
 
 def quantized_layout(spec: ModelSpec) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """As many bytes as counted, in layers that count as one."""
-    return {"model.layers.0.mlp.up_proj.qweight": ("U8", (spec.weight_bytes,))}
+    """As many bytes as counted, all in the last layer."""
+    return {"model.layers.1.mlp.up_proj.qweight": ("U8", (spec.weight_bytes,))}
 
 
 def test_a_quantized_checkpoint_of_the_bytes_counted_is_exact() -> None:
@@ -104,9 +104,9 @@ def test_a_quantized_checkpoint_of_the_bytes_counted_is_exact() -> None:
 
 def test_a_quantized_checkpoint_of_other_bytes() -> None:
     spec = llama(quantization_config=AWQ)._replace(exact=False, off_by=(1, 2))
-    near = read(spec, quantized_layout(spec) | {"model.layers.0.mlp.up_proj.qzeros": ("U8", (9,))})
+    near = read(spec, quantized_layout(spec) | {"model.layers.1.mlp.up_proj.qzeros": ("U8", (9,))})
     assert (near.exact, near.off_by, told(near)) == (False, (1, 2), [])
-    far = read(spec, {"model.layers.0.mlp.up_proj.qweight": ("U8", (99,))})
+    far = read(spec, {"model.layers.1.mlp.up_proj.qweight": ("U8", (99,))})
     assert told(far) == [
         f"KV018: the files hold 99 B of the model, 'awq' as the config has it makes {spec.weight_bytes:,} B: the files count"
     ]
@@ -115,5 +115,5 @@ def test_a_quantized_checkpoint_of_other_bytes() -> None:
 def test_an_unknown_quantization_is_known_by_its_files() -> None:
     spec = llama(quantization_config={"quant_method": "quantum"})
     assert [caveat.rule for caveat in spec.caveats] == ["KV004"]
-    found = read(spec, {"model.layers.0.mlp.up_proj.weight": ("U8", (99,))})
+    found = read(spec, {"model.layers.1.mlp.up_proj.weight": ("U8", (99,))})
     assert told(found) == ["KV020: unknown quantization method 'quantum': weights are counted as they lie in the files"]
