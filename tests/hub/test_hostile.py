@@ -98,3 +98,15 @@ def test_revisions_stay_in_the_cache(client: Path, revision: str) -> None:
     cache.keep("a/b", COMMIT, "config.json", b"{}", revision=revision)
     assert not client.exists()
     assert cache.commit_of("a/b", revision) is None
+
+
+def test_a_cache_that_may_not_be_looked_at(hub: Loopback, client: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.repos["a/b"] = {"config.json": CONFIG_FILE}
+    sound = load_model("a/b")
+
+    def forbidden(path: Path) -> bool:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    assert load_model("a/b") == sound
+    assert cache.files("a/b", COMMIT) == {}

@@ -40,14 +40,14 @@ def commit_of(repo_id: str, revision: str) -> str | None:
 def files(repo_id: str, commit: str) -> dict[str, int]:
     """Names and sizes of the files at ``commit`` that lie whole in the cache."""
     top = folder(repo_id) / "snapshots" / commit
-    found = {path.relative_to(top).as_posix(): path for path in top.rglob("*")}
-    return {name: path.stat().st_size for name, path in sorted(found.items()) if path.is_file()}
+    found = {path.relative_to(top).as_posix(): _size(path) for path in sorted(top.rglob("*"))}
+    return {name: size for name, size in found.items() if size is not None}
 
 
 def path_of(repo_id: str, commit: str, name: str) -> Path | None:
     """The file ``name`` at ``commit``, None where the cache does not hold it."""
     path = folder(repo_id) / "snapshots" / commit / name
-    return path if _is_inside(name) and path.is_file() else None
+    return path if _is_inside(name) and _size(path) is not None else None
 
 
 def read(repo_id: str, commit: str, name: str) -> bytes | None:
@@ -82,6 +82,14 @@ def keep(repo_id: str, commit: str, name: str, body: bytes, *, revision: str) ->
             _write(top / "refs" / revision, commit.encode())
     except OSError:
         return
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a file, None for what is none or may not be looked at."""
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except OSError:
+        return None
 
 
 def _git_hash(body: bytes) -> str:
