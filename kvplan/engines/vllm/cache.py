@@ -99,7 +99,7 @@ def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | 
         block_tokens=settings.max_model_len,
     )
     packed = chosen is not None and chosen.packed
-    form = Form(settings.tp, block, resolved_dtype(model, settings), elem, state, sparse_packed=packed)
+    form = Form(settings.tp, block, resolved_dtype(model, settings), elem, state, sparse_packed=packed, windows=settings.sliding_window)
     if found.hybrid:
         return _aligned(model, form, found, chosen, grid if aligned else None)
     if form.kv_dtype in TURBOQUANT:

@@ -44,7 +44,7 @@ class Form(NamedTuple):
 
     ``elem_bytes`` is the model's own element, ``kv_dtype`` the type of the cache, resolved. ``state_page_bytes`` is what
     states are padded to (0: not at all), ``unquantized`` the layers that keep the model's type whatever the cache's.
-    ``sparse_packed``: sparse latents lie in DeepSeek's own packing of fp8.
+    ``sparse_packed``: sparse latents lie in DeepSeek's own packing of fp8. ``windows`` False: layers with a window keep all.
     """
 
     tp: int
@@ -55,6 +55,7 @@ class Form(NamedTuple):
     state_page_bytes: int = 0
     unquantized: frozenset[int] = frozenset()
     sparse_packed: bool = False
+    windows: bool = True
 
     def in_layer(self, index: int) -> "Form":
         """The form in layer ``index``."""
@@ -94,6 +95,8 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
     """Source: vllm 0.33 v1/kv_cache_interface.py; attention.py, mla_attention.py and mamba/abstract.py, get_kv_cache_spec."""
     match mixer.kind:
         case "full":
+            return _heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form)
+        case "sliding" if not form.windows:
             return _heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form)
         case "sliding":
             return _heads("sliding", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), mixer.window_tokens, form)

@@ -28,7 +28,7 @@ def config_refusals(model: ModelSpec, settings: Settings, cache: Cache, node: No
         *_pipeline(model, settings),
         *_context_parallel(model, settings, cache),
         *_states(model, settings),
-        *_kernel(model, settings, cache, node),
+        *_kernel(model, settings, cache),
         *_classes(model),
         *checks.refusals(model, settings, node, rules),
     )
@@ -138,16 +138,27 @@ def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
                 return
 
 
-def _kernel(model: ModelSpec, settings: Settings, cache: Cache, node: Node) -> Iterator[Refusal]:
+def _kernel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refusal]:
     if cache.kernel is not None or not cache.traits.attends:
         return
-    name = node.gpus[0].name if node.gpus else "cuda"
+    width = next(_widths(model), 0)
     yield Refusal(
         "KV117",
         "config",
-        f"No valid attention backend found for {name} with kv_cache_dtype={resolved_dtype(model, settings)}, "
-        f"block_size={settings.block_size}, use_mla={cache.traits.latent}, use_sparse={cache.traits.sparse}.",
+        f"No valid attention backend found for cuda with AttentionSelectorConfig(head_size={width}, dtype=torch.{settings.dtype}, "
+        f"kv_cache_dtype={resolved_dtype(model, settings)}, block_size={settings.block_size}, use_mla={cache.traits.latent}, "
+        f"use_sparse={cache.traits.sparse}).",
     )
+
+
+def _widths(model: ModelSpec) -> Iterator[int]:
+    """Widths of attention heads, of a latent its own."""
+    for run in model.runs:
+        for mixer in run.layer.mixers:
+            if mixer.kind == "mla":
+                yield mixer.elems_per_token
+            elif mixer.kind in ("full", "sliding", "chunked", "cross", "compressed"):
+                yield mixer.head_dim
 
 
 def _classes(model: ModelSpec) -> Iterator[Refusal]:
