@@ -84,7 +84,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
             *parsed.findings,
             *notes,
             *findings.of_node(node),
-            *findings.of_split(options, node, engine.shown(settings).get("tp")),
+            *findings.of_split(options, node, engine.shown(settings)),
             *findings.of_model(model, kv.reserved_bytes),
             *deployment.findings,
         ),

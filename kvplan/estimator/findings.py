@@ -1,5 +1,8 @@
 """What the user should know of the model and of the hardware, whatever the engine."""
 
+import math
+from collections.abc import Mapping
+
 from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
@@ -11,14 +14,19 @@ def of_node(node: Node) -> tuple[Finding, ...]:
     return tuple(Finding("KV203", "note", note) for note in node.notes)
 
 
-def of_split(options: Options, node: Node, tp: object) -> tuple[Finding, ...]:
-    """Over how many of several cards the model is split, where nobody said it."""
+def of_split(options: Options, node: Node, shown: Mapping[str, object]) -> tuple[Finding, ...]:
+    """Over how many of several cards the model is split, where nobody said it, and cards that stay idle."""
     n_gpus = len(node.gpus)
-    if options.command or options.tp is not None or n_gpus < 2 or not isinstance(tp, int):
+    ways = [ways for key in ("tp", "pp", "dp", "pcp") if isinstance(ways := shown.get(key), int)]
+    if n_gpus < 2 or not ways:
         return ()
-    return (
-        Finding("KV212", "note", f"--tp was not said: of {n_gpus} GPUs, {tp} share each layer, as many as this model can be split over"),
-    )
+    found = []
+    if not options.command and options.tp is None:
+        message = f"--tp was not said: of {n_gpus} GPUs, {ways[0]} share each layer, as many as this model can be split over"
+        found.append(Finding("KV212", "note", message))
+    if (used := math.prod(ways)) < n_gpus:
+        found.append(Finding("KV213", "note", f"{n_gpus - used} of {n_gpus} GPUs stay idle: these settings use {used}"))
+    return tuple(found)
 
 
 def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:
