@@ -9,9 +9,11 @@ from kvplan.specs.files import read_json
 from kvplan.specs.sources import LocalFile
 from kvplan.specs.weight_files import choose, with_weights
 
+_WEIGHTS = (".safetensors", ".bin", ".pth")
+
 
 def with_folder(spec: ModelSpec, folder: Path) -> ModelSpec:
-    """``spec``, read from ``folder``, with the checkpoint there; as it is where the folder holds none.
+    """``spec``, read from ``folder``, with the checkpoint there; as it is where the folder holds none, or only its index.
 
     Raises RequestError for an index or a header that is broken, and for a shard that is missing or can't be read.
     """
@@ -19,6 +21,8 @@ def with_folder(spec: ModelSpec, folder: Path) -> ModelSpec:
         sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     except OSError as problem:
         raise RequestError("unreadable_file", f"{folder}: {problem.strerror}", hint="check the path and its permissions") from None
+    if not any(name.endswith(_WEIGHTS) for name in sizes):
+        return spec
     chosen = choose(sizes, lambda name: read_json(folder / name))
     if chosen is None:
         return spec
