@@ -1,6 +1,8 @@
 """The cache of a model under given settings: its block, its pages, its groups, its pool."""
 
 import math
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
@@ -12,7 +14,7 @@ from kvplan.engines.vllm.backends import DEFAULT_BLOCK, Kernel, Traits, kernel, 
 from kvplan.engines.vllm.classes import CACHE_AS_MODEL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
 from kvplan.engines.vllm.groups import CannotUnify, group
-from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, slots
+from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, latent_bytes, slots
 from kvplan.engines.vllm.pool import Demand, Pool, pool
 from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Settings
@@ -112,7 +114,7 @@ def _aligned(model: ModelSpec, form: Form, found: Traits, chosen: Kernel | None,
     state = max((states.state_bytes(mixer, form.tp, form.state) for mixer in _state_mixers(model)), default=0)
     if not state:
         return form
-    token = _token_bytes(model, form)
+    token = next(_token_bytes(model, form))
     kernel_tokens = chosen.step if chosen else DEFAULT_BLOCK
     least = max(form.block_tokens, LATENT_HYBRID_BLOCK) if found.latent else form.block_tokens
     grid = states.SCAN_CHUNK if form.state.every_block else grid or 1
@@ -120,16 +122,14 @@ def _aligned(model: ModelSpec, form: Form, found: Traits, chosen: Kernel | None,
     return form._replace(block_tokens=block, state=form.state._replace(block_tokens=block), state_page_bytes=block * token)
 
 
-def _token_bytes(model: ModelSpec, form: Form) -> int:
-    """Bytes of one token in the first attention layer of a rank."""
-    for run in model.runs:
-        for mixer in run.layer.mixers:
-            if mixer.kind == "mla":
-                return mixer.elems_per_token * form.elem_bytes if form.kv_dtype == "auto" else mixer.elems_per_token
-            if mixer.kind in ("full", "sliding", "chunked"):
-                content = head_bytes(form.kv_dtype, mixer.head_dim, mixer.v_head_dim, form.elem_bytes)
-                return heads_per_rank(mixer.n_kv_heads, form.tp) * content
-    raise AssertionError("a hybrid has attention")
+def _token_bytes(model: ModelSpec, form: Form) -> Iterator[int]:
+    """Bytes of one token in each attention layer of a rank."""
+    for mixer in chain.from_iterable(run.layer.mixers for run in model.runs):  # pragma: no branch - a hybrid has attention
+        if mixer.kind == "mla":
+            yield latent_bytes(mixer.elems_per_token, form)
+        elif mixer.kind in ("full", "sliding", "chunked"):
+            content = head_bytes(form.kv_dtype, mixer.head_dim, mixer.v_head_dim, form.elem_bytes)
+            yield heads_per_rank(mixer.n_kv_heads, form.tp) * content
 
 
 def _bounded(model: ModelSpec, form: Form) -> Form:

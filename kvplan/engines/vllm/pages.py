@@ -105,7 +105,7 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
         case "cross":
             return _heads("cross", mixer.n_kv_heads, (mixer.head_dim, mixer.head_dim), 0, form)
         case "mla":
-            latent = _latent(mixer.elems_per_token, form)
+            latent = form.block_tokens * latent_bytes(mixer.elems_per_token, form)
             window = mixer.window_tokens or 0
             found = [Slot("sliding" if window else "mla", form.block_tokens, latent, ("mla", mixer.elems_per_token), window)]
             if mixer.indexer is not None:
@@ -128,11 +128,11 @@ def _heads(kind: Kind, n_kv_heads: int, dims: tuple[int, int], window: int, form
     return (Slot(kind, form.block_tokens, token * form.block_tokens, (n_heads, *dims, form.kv_dtype), window),)
 
 
-def _latent(elems: int, form: Form) -> int:
-    """Bytes of a page of latents: one head, on every rank the same."""
+def latent_bytes(elems: int, form: Form) -> int:
+    """Bytes of one token's latent: one head, on every rank the same."""
     if form.sparse_packed:
-        return FP8_DS_MLA * form.block_tokens
-    return elems * form.block_tokens * (1 if form.kv_dtype in PER_TENSOR else form.elem_bytes)
+        return FP8_DS_MLA
+    return elems * (1 if form.kv_dtype in PER_TENSOR else form.elem_bytes)
 
 
 def request_blocks(slot: Slot, max_model_len: int, in_flight: int, dcp: int, encoder_tokens: int) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kvplan.core.device import Node
 from kvplan.core.ledger import Refusal
+from kvplan.core.mixers import Mixer
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm import checks
 from kvplan.engines.vllm.cache import Cache, resolved_dtype
@@ -141,7 +142,7 @@ def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
 def _kernel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refusal]:
     if cache.kernel is not None or not cache.traits.attends:
         return
-    width = next(_widths(model), 0)
+    width = max(_width(mixer) for run in model.runs for mixer in run.layer.mixers)
     yield Refusal(
         "KV117",
         "config",
@@ -151,14 +152,11 @@ def _kernel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refu
     )
 
 
-def _widths(model: ModelSpec) -> Iterator[int]:
-    """Widths of attention heads, of a latent its own."""
-    for run in model.runs:
-        for mixer in run.layer.mixers:
-            if mixer.kind == "mla":
-                yield mixer.elems_per_token
-            elif mixer.kind in ("full", "sliding", "chunked", "cross", "compressed"):
-                yield mixer.head_dim
+def _width(mixer: Mixer) -> int:
+    """Width of an attention head, of a latent its own; 0 for what is no attention."""
+    if mixer.kind == "mla":
+        return mixer.elems_per_token
+    return mixer.head_dim if mixer.kind in ("full", "sliding", "chunked", "cross") else 0
 
 
 def _classes(model: ModelSpec) -> Iterator[Refusal]:

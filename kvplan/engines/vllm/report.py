@@ -6,7 +6,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.content import head_bytes
-from kvplan.engines.vllm.pages import Form, Slot
+from kvplan.engines.vllm.pages import Form, Slot, latent_bytes
 from kvplan.engines.vllm.states import state_bytes
 
 
@@ -52,8 +52,7 @@ def _kept(mixer: Mixer, form: Form, n_tokens: int) -> int:
             heads = max(1, mixer.n_kv_heads // form.tp)
             return mixer.kept_tokens(n_tokens) * heads * head_bytes(form.kv_dtype, mixer.head_dim, mixer.v_head_dim, form.elem_bytes)
         case "mla":
-            elem = form.elem_bytes if form.kv_dtype == "auto" else 1
-            return mixer.kept_tokens(n_tokens) * mixer.elems_per_token * elem + mixer.indexer_elems(n_tokens)
+            return mixer.kept_tokens(n_tokens) * latent_bytes(mixer.elems_per_token, form) + mixer.indexer_elems(n_tokens)
         case "compressed":
             return mixer.kept_tokens(n_tokens) * mixer.elems_per_token * form.elem_bytes
         case "cross":
