@@ -13,7 +13,7 @@ from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DEFAULT_BLOCK, Kernel, Traits, kernel, traits
 from kvplan.engines.vllm.classes import CACHE_AS_MODEL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
-from kvplan.engines.vllm.groups import CannotUnify, group
+from kvplan.engines.vllm.groups import CannotUnify, Group, group
 from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, latent_bytes, slots
 from kvplan.engines.vllm.pool import Demand, Pool, pool
 from kvplan.engines.vllm.rules import Rules
@@ -42,10 +42,12 @@ def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[
     grid = _grid(model, capability) if rules.exports_states else None
     form = _form(model, settings, found, chosen, grid)
     members = _members(model, settings, form)
+    groups: tuple[Group, ...] = ()
+    problem = None
     try:
-        groups, problem = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio), None
+        groups = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio, side_by_side=found.compressed)
     except CannotUnify as reason:
-        groups, problem = (), str(reason)
+        problem = str(reason)
     demand = Demand(in_flight_tokens(settings, rules), settings.dcp, settings.max_num_batched_tokens)
     return Cache(
         found, chosen, form, pool(groups, settings.pp, demand, null_block=rules.reserves_null_block, by_group=rules.needs_by_group), problem

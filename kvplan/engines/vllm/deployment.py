@@ -98,7 +98,7 @@ class Deployment:
         """The pool, also where the engine refuses for lack of it; None where no GPU is known."""
         if self._available is None or self._budgets is None:
             return None
-        pool, groups = self._cache.pool, self._cache.pool.groups
+        pool = self._cache.pool
         override = self._settings.num_gpu_blocks_override
         blocks = [max(0, pool.n_blocks([free[i] for free in self._available], override)) for i in range(3)]
         each = [self._printed(n) for n in blocks]
@@ -108,7 +108,7 @@ class Deployment:
         usable = blocks[1] - (1 if self._rules.reserves_null_block else 0)
         return Capacity(
             kv_budget=self._available[poorest],
-            block_tokens=min((slot.block_tokens for group in groups for slot in group.slots if "state" not in slot.kind), default=None),
+            block_tokens=self._block_tokens(),
             bytes_per_block=pool.block_bytes[poorest],
             n_blocks=blocks[1],
             kv_tokens=Interval(*(tokens for tokens, _ in each)),
@@ -116,6 +116,12 @@ class Deployment:
             max_ctx_tokens=min((pool.longest(free, stage, limit) for free, stage in checked), default=limit),
             max_batch=min(self._settings.max_num_seqs, max(0, usable) // max(1, pool.request_blocks(load.ctx_tokens))),
         )
+
+    def _block_tokens(self) -> int | None:
+        """Tokens of a block of attention, None where there is none; windows and waiting states may have smaller ones."""
+        slots = [slot for group in self._cache.pool.groups for slot in group.slots if "state" not in slot.kind]
+        whole = [slot for slot in slots if not slot.window_tokens]
+        return min((slot.block_tokens for slot in whole or slots), default=None)
 
     def log_lines(self) -> tuple[str, ...]:
         """What vLLM prints of its pool, nothing where it would not start."""

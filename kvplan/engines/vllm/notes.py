@@ -20,10 +20,8 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
 
 
 def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
-    """What lies in the host's memory, and caches whose packing is not followed."""
+    """What lies in the host's memory."""
     found = []
-    if any(mixer.kind == "compressed" for run in model.runs for mixer in run.layer.mixers):
-        found.append(NotModeled("kv_cache", "how vLLM packs windows beside compressed entries: the cache is not counted"))
     if settings.cpu_offload_bytes:
         found.append(NotModeled("cpu_offload", "weights that stay in the host's memory", 0, settings.cpu_offload_bytes))
     if settings.kv_offloading_bytes:

@@ -1,34 +1,19 @@
 """What vLLM keeps for each layer: a slot of a page per block, as its KV cache specs say."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from kvplan.core.mixers import Mixer
+from kvplan.core.mixers import Mixer, Mla
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.core.units import ceil_div
 from kvplan.engines.vllm import states
+from kvplan.engines.vllm.compressed import compressed
 from kvplan.engines.vllm.content import PER_TENSOR, head_bytes
-
-Kind = Literal["full", "sliding", "chunked", "mla", "state", "block_state", "cross"]
+from kvplan.engines.vllm.slots import Kind, Slot
 
 INDEXER_SCALE = 4  # bytes of the scale beside each key of 8 bits
+PICKED_KEY = 2  # bytes of an element of the keys beside full attention (MiniMax-M3): bfloat16
 FP8_DS_MLA = 656  # 512 latents of one byte, four float32 scales, 64 rotated channels of two bytes
-
-
-class Slot(NamedTuple):
-    """The cache of one layer. Layers with equal slots can share a block table.
-
-    ``shape`` is what must be equal besides: heads and their widths. ``window_tokens`` is the window or chunk, 0 for none;
-    ``n_states`` are the blocks that one sequence's state takes. ``spread`` over context-parallel ranks, or whole on each.
-    """
-
-    kind: Kind
-    block_tokens: int
-    page_bytes: int
-    shape: tuple[int | str, ...] = ()
-    window_tokens: int = 0
-    n_states: int = 0
-    spread: bool = True
 
 
 class Placed(NamedTuple):
@@ -95,7 +80,8 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
     """Source: vllm 0.33 v1/kv_cache_interface.py; attention.py, mla_attention.py and mamba/abstract.py, get_kv_cache_spec."""
     match mixer.kind:
         case "full":
-            return _heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form)
+            keys = () if mixer.indexer is None else (_keys(PICKED_KEY * mixer.indexer.head_dim, form.block_tokens, form),)
+            return (*_heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form), *keys)
         case "sliding" if not form.windows:
             return _heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form)
         case "sliding":
@@ -105,16 +91,9 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
         case "cross":
             return _heads("cross", mixer.n_kv_heads, (mixer.head_dim, mixer.head_dim), 0, form)
         case "mla":
-            latent = form.block_tokens * latent_bytes(mixer.elems_per_token, form)
-            window = mixer.window_tokens or 0
-            found = [Slot("sliding" if window else "mla", form.block_tokens, latent, ("mla", mixer.elems_per_token), window)]
-            if mixer.indexer is not None:
-                key = mixer.indexer.head_dim + INDEXER_SCALE
-                n_keys = form.block_tokens // mixer.indexer.pool_tokens
-                found.insert(0, Slot("mla", form.block_tokens, key * n_keys, ("indexer", key)))
-            return tuple(found)
+            return _latent(mixer, form)
         case "compressed":
-            return ()
+            return compressed(mixer)
         case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":  # pragma: no branch - the kinds end here
             size = states.state_bytes(mixer, form.tp, form.state)
             page = max(size, form.state_page_bytes)
@@ -126,6 +105,21 @@ def _heads(kind: Kind, n_kv_heads: int, dims: tuple[int, int], window: int, form
     n_heads = heads_per_rank(n_kv_heads, form.tp)
     token = n_heads * head_bytes(form.kv_dtype, *dims, form.elem_bytes)
     return (Slot(kind, form.block_tokens, token * form.block_tokens, (n_heads, *dims, form.kv_dtype), window),)
+
+
+def _latent(mixer: Mla, form: Form) -> tuple[Slot, ...]:
+    """One latent for all heads, and an indexer's keys before it."""
+    window = mixer.window_tokens or 0
+    page = form.block_tokens * latent_bytes(mixer.elems_per_token, form)
+    found = Slot("sliding" if window else "mla", form.block_tokens, page, ("mla", mixer.elems_per_token), window)
+    if mixer.indexer is None:
+        return (found,)
+    return _keys(mixer.indexer.head_dim + INDEXER_SCALE, form.block_tokens // mixer.indexer.pool_tokens, form), found
+
+
+def _keys(key_bytes: int, n_keys: int, form: Form) -> Slot:
+    """An indexer's keys, on every rank the same."""
+    return Slot("mla", form.block_tokens, key_bytes * n_keys, ("indexer", key_bytes))
 
 
 def latent_bytes(elems: int, form: Form) -> int:

@@ -6,7 +6,8 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.content import head_bytes
-from kvplan.engines.vllm.pages import Form, Slot, latent_bytes
+from kvplan.engines.vllm.pages import Form, latent_bytes
+from kvplan.engines.vllm.slots import Slot
 from kvplan.engines.vllm.states import state_bytes
 
 

@@ -3,22 +3,28 @@
 import pytest
 
 import kvplan
+from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention, Mla, SlidingAttention
-from kvplan.core.model import Layer
+from kvplan.core.model import Layer, LayerRun, ModelSpec
 from kvplan.engines.vllm import states
-from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, traits
+from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, kernel, traits
 from kvplan.engines.vllm.cache import cache, drafter, in_flight_tokens, resolved_dtype
 from kvplan.engines.vllm.groups import CannotUnify, group
-from kvplan.engines.vllm.pages import Form, Placed, Slot, layer_slots
+from kvplan.engines.vllm.pages import Form, Placed, layer_slots
 from kvplan.engines.vllm.rules import engine_rules
 from kvplan.engines.vllm.settings import Speculative
+from kvplan.engines.vllm.slots import Slot
 from kvplan.engines.vllm.stages import layer_counts
-from tests.engines.vllm.resolving import GEMMA, HYBRID, LATENT, LLAMA, settled
+from tests.engines.vllm.resolving import GEMMA, HYBRID, LLAMA, settled
 
 NOW = engine_rules("0.33.0")
 STATE = states.StateForm("bfloat16")
 FORM = Form(1, 16, "auto", 2, STATE)
 HOPPER, AMPERE, BLACKWELL = (9, 0), (8, 0), (DATA_CENTER_BLACKWELL, 0)
+
+
+def layered(model: ModelSpec, layer: Layer) -> ModelSpec:
+    return model._replace(runs=(LayerRun(1, layer),))
 
 
 def slots_of(*mixers: FullAttention | SlidingAttention | Mla) -> list[Placed]:
@@ -141,7 +147,19 @@ def test_layers_over_stages() -> None:
     assert layer_counts(32, 2, (20, 11)) == (16, 16)
 
 
-def test_compressed_caches_are_left_out() -> None:
+def test_compressed_caches_lie_side_by_side() -> None:
+    # 64 entries of 584 B, 2 of them, 64 keys of 132 B, pages in steps of 576 B; windows of 43 layers in two groups of 22
     v4 = kvplan.load_model("deepseek-v4-flash")
-    assert cache(v4, settled(model=v4), NOW, HOPPER).pool.groups == ()
-    assert traits(LATENT).latent
+    found = cache(v4, settled(model=v4), NOW, HOPPER)
+    assert [len(found_group.members) for found_group in found.pool.groups] == [22, 21, 62, 42, 20]
+    assert found.pool.block_bytes == (21 * 37_440 + 20 * 1_728 + 21 * 8_640,)
+    assert kernel(traits(v4), "bfloat16", HOPPER, None) is None
+
+
+def test_keys_that_pick_lie_beside_full_attention() -> None:
+    picking = FullAttention(64, 4, 128, 128, Indexer(4, 128, 2048))
+    model = layered(LLAMA, Layer((picking,), (), ()))
+    found = cache(model, settled(), NOW, HOPPER)
+    assert found.kernel is not None
+    assert found.form.block_tokens == 128
+    assert found.pool.block_bytes == (128 * (4 * 256 * 2 + 128 * 2),)

@@ -7,8 +7,9 @@ from kvplan.core.mixers import GatedDeltaNet, LinearAttention, Mamba1, RgLru, Sh
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, kernel, traits
 from kvplan.engines.vllm.content import head_bytes, is_quantized
-from kvplan.engines.vllm.pages import Form, Slot, request_blocks
+from kvplan.engines.vllm.pages import Form, request_blocks
 from kvplan.engines.vllm.rules import engine_rules
+from kvplan.engines.vllm.slots import Slot
 
 NOW = engine_rules("0.33.0")
 STATE = states.StateForm("bfloat16")
