@@ -92,7 +92,7 @@ class Deployment:
     def kv(self, load: Workload) -> KvPlan:
         """The cache of the stage that holds most of it."""
         stage = max(range(self._settings.pp), key=lambda i: self._cache.pool.block_bytes[i])
-        return kv_plan(self._model, self._cache, load, stage)
+        return kv_plan(self._model, self._cache, load, stage, self._settings.dtype)
 
     def capacity(self, load: Workload) -> Capacity | None:
         """The pool, also where the engine refuses for lack of it; None where no GPU is known."""
