@@ -58,13 +58,21 @@ def traits(model: ModelSpec) -> Traits:
     )
 
 
-def kernel(found: Traits, kv_dtype: str, capability: tuple[int, int] | None, block_tokens: int | None) -> Kernel | None:
-    """The kernel for these traits, None where no kernel takes this cache. An unknown card counts as Hopper.
+LATENT_STEPS = {"FLASHMLA": 64, "CUTLASS_MLA": 128, "FLASHINFER_MLA": 32, "FLASH_ATTN_MLA": 16, "TRITON_MLA": 16}
+"""Kernels for latents that a flag may ask for, and their blocks. Source: vllm 0.33 v1/attention/backends/mla."""
+
+
+def kernel(
+    found: Traits, kv_dtype: str, capability: tuple[int, int] | None, block_tokens: int | None, asked: str | None = None
+) -> Kernel | None:
+    """The kernel for these traits or the one ``asked`` for, None where no kernel takes this cache. An unknown card counts as Hopper.
 
     Source: vllm 0.33 platforms/cuda.py, _get_backend_priorities, and each backend's supported types and block sizes.
     """
     capability = capability or HOPPER
     chosen = _latent(found, kv_dtype, capability, block_tokens) if found.latent else _heads(found, kv_dtype, capability)
+    if chosen is not None and asked in LATENT_STEPS and found.latent and not found.sparse:
+        chosen = Kernel(asked, LATENT_STEPS[asked])
     if found.compressed:
         chosen = Kernel("FLASHMLA_SPARSE", COMPRESSED_BLOCK, packed=True) if kv_dtype == "auto" or kv_dtype.startswith("fp8") else None
     if chosen is None or (block_tokens is not None and block_tokens % chosen.step):

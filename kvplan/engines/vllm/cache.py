@@ -10,7 +10,7 @@ from kvplan.core.mixers import Mixer
 from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.core.units import ceil_to
 from kvplan.engines.vllm import states
-from kvplan.engines.vllm.backends import DEFAULT_BLOCK, Kernel, Traits, kernel, traits
+from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, DEFAULT_BLOCK, HOPPER, Kernel, Traits, kernel, traits
 from kvplan.engines.vllm.classes import CACHE_AS_MODEL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
 from kvplan.engines.vllm.groups import CannotUnify, Group, group
@@ -38,9 +38,10 @@ def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[
     """The cache of ``model`` and its drafter."""
     found = traits(model)
     kv_dtype = resolved_dtype(model, settings)
-    chosen = kernel(found, kv_dtype, capability, settings.block_size)
+    chosen = kernel(found, kv_dtype, capability, settings.block_size, settings.attention_backend)
     grid = _grid(model, capability) if rules.exports_states else None
-    form = _form(model, settings, found, chosen, grid)
+    forced = _forced(rules, capability)
+    form = _form(model, settings, found, chosen, grid, forced=forced)
     members = _members(model, settings, form)
     groups: tuple[Group, ...] = ()
     problem = None
@@ -76,6 +77,12 @@ def in_flight_tokens(settings: Settings, rules: Rules) -> int:
     return batches * settings.max_num_batched_tokens
 
 
+def _forced(rules: Rules, capability: tuple[int, int] | None) -> int:
+    """What blocks of latents must be multiples of in this version, 0 where the kernel decides."""
+    major = (capability or HOPPER)[0]
+    return dict(zip((HOPPER[0], DATA_CENTER_BLACKWELL), rules.latent_blocks, strict=True)).get(major, 0)
+
+
 def _grid(model: ModelSpec, capability: tuple[int, int] | None) -> int | None:
     """Where all states can be exported inside a prefill, None where some can't be."""
     found = [states.checkpoint_tokens(mixer, capability) for mixer in _state_mixers(model)]
@@ -88,9 +95,10 @@ def _state_mixers(model: ModelSpec) -> list[Mixer]:
     return [mixer for run in model.runs for mixer in run.layer.mixers if mixer.kind in keeping]
 
 
-def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | None, grid: int | None) -> Form:
+def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | None, grid: int | None, *, forced: int = 0) -> Form:
     """The form of all pages, aligned where states lie beside attention."""
     block = settings.block_size or (chosen.block_tokens if chosen else DEFAULT_BLOCK)
+    block = ceil_to(block, forced) if forced and found.latent else block
     elem = DTYPES[settings.dtype].block_bytes
     aligned = settings.mamba_cache_mode == "align"
     drafted = settings.speculative.n_tokens if settings.speculative else 0

@@ -147,6 +147,27 @@ def test_layers_over_stages() -> None:
     assert layer_counts(32, 2, (20, 11)) == (16, 16)
 
 
+@pytest.mark.parametrize(
+    ("version", "capability", "tokens"),
+    [
+        pytest.param("0.9.2", HOPPER, 64, id="FlashMLA"),
+        pytest.param("0.11.0", (10, 0), 128, id="CUTLASS"),
+        pytest.param("0.17.1", (10, 0), 64, id="FlashInfer"),
+        pytest.param("0.11.0", (8, 0), 16, id="none before Hopper"),
+        pytest.param("0.33.0", HOPPER, 16, id="by the kernel"),
+    ],
+)
+def test_blocks_of_latents_were_forced(version: str, capability: tuple[int, int], tokens: int) -> None:
+    model = kvplan.load_model("deepseek-v3")
+    assert cache(model, settled("-tp 8", version, model), engine_rules(version), capability).form.block_tokens == tokens
+
+
+def test_a_flag_may_choose_the_kernel() -> None:
+    model = kvplan.load_model("deepseek-v3")
+    asked = settled("--attention-backend FLASHMLA -tp 8", model=model)
+    assert cache(model, asked, NOW, HOPPER).form.block_tokens == 64
+
+
 def test_compressed_caches_lie_side_by_side() -> None:
     # 64 entries of 584 B, 2 of them, 64 keys of 132 B, pages in steps of 576 B; windows of 43 layers in two groups of 22
     v4 = kvplan.load_model("deepseek-v4-flash")
