@@ -7,6 +7,8 @@ from kvplan.engines.vllm.settings import Settings
 
 _PROFILE = "llm-d planner accuracy logs of vLLM 0.19.0 and the rows in kvplan/engines/vllm/profile.py"
 
+_SAMPLER = "sampler: {rows} rows · {vocab} words · 12 B and the model's type; {tokens} tokens · {hidden} channels beside it"
+
 
 def weights(size: Interval, n_params: int, settings: Settings, place: str) -> Entry:
     """The weights of a rank as built, with rotary tables and the scales of the cache."""
@@ -58,37 +60,19 @@ def pool(size: Interval, place: str, *, block_bytes: int, reserved: bool) -> Ent
 def profiled(found: Profile, model: ModelSpec, settings: Settings, place: str) -> tuple[Entry, ...]:
     """What the profile run finds beside the weights, and what CUDA had taken before."""
     rows = min(settings.max_num_seqs, settings.max_num_batched_tokens)
+    words: dict[str, int | str] = {
+        "rows": rows,
+        "vocab": model.vocab_size,
+        "tokens": settings.max_num_batched_tokens,
+        "hidden": model.hidden_size,
+    }
+    ways: dict[str, int | str] = {"tp": settings.tp}
+    sizes: dict[str, int | str] = {"n_sizes": len(settings.graph_sizes)}
+    graphs = found.graphs.plus(found.later_graphs)
     lines = (
-        Entry(
-            "activations",
-            "profile run",
-            place,
-            found.activations,
-            found.basis,
-            "sampler: {rows} rows · {vocab} words · 12 B and the model's type; {tokens} tokens · {hidden} channels beside it",
-            {"rows": rows, "vocab": model.vocab_size, "tokens": settings.max_num_batched_tokens, "hidden": model.hidden_size},
-            _PROFILE,
-        ),
-        Entry(
-            "workspace",
-            "non-torch memory",
-            place,
-            found.non_torch,
-            found.basis,
-            "NCCL and kernel workspaces at tp {tp}",
-            {"tp": settings.tp},
-            _PROFILE,
-        ),
-        Entry(
-            "graphs",
-            "CUDA graphs",
-            place,
-            found.graphs.plus(found.later_graphs),
-            "modeled",
-            "{n_sizes} batch sizes",
-            {"n_sizes": len(settings.graph_sizes)},
-            _PROFILE,
-        ),
+        Entry("activations", "profile run", place, found.activations, found.basis, _SAMPLER, words, _PROFILE),
+        Entry("workspace", "non-torch memory", place, found.non_torch, found.basis, "NCCL and kernels at tp {tp}", ways, _PROFILE),
+        Entry("graphs", "CUDA graphs", place, graphs, "modeled", "{n_sizes} batch sizes", sizes, _PROFILE),
         Entry("runtime_context", "CUDA context", place, found.context, found.basis, "taken before the budget is made", {}, _PROFILE),
     )
     return tuple(line for line in lines if line.size.high)

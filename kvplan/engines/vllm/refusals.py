@@ -91,37 +91,38 @@ def _pipeline(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
 
 
 def _context_parallel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refusal]:
-    tp, dcp = settings.tp, settings.dcp
     heads, kv_heads = head_counts(model)
-    if dcp == 1 or not kv_heads:
+    if settings.dcp == 1 or not kv_heads:
         return
-    if cache.traits.latent:
-        if cache.traits.sparse and not cache.form.sparse_packed:
-            text = "DCP for FlashMLA sparse requires an fp8_ds_mla kv-cache; the bf16 sparse path is not supported under DCP."
-            yield Refusal("KV115", "config", text)
-    elif tp <= kv_heads:
-        yield Refusal(
-            "KV115",
-            "config",
+    if not cache.traits.latent:
+        text = _spread(heads, kv_heads, settings, windowed=cache.traits.windowed)
+    elif cache.traits.sparse and not cache.form.sparse_packed:
+        text = "DCP for FlashMLA sparse requires an fp8_ds_mla kv-cache; the bf16 sparse path is not supported under DCP."
+    else:
+        return
+    if text:
+        yield Refusal("KV115", "config", text)
+
+
+def _spread(heads: int, kv_heads: int, settings: Settings, *, windowed: bool) -> str:
+    """Why plain heads can't be spread by tokens, nothing where they can."""
+    tp, dcp = settings.tp, settings.dcp
+    if tp <= kv_heads:
+        return (
             f"Decode context parallelism for GQA/MQA requires `--tensor-parallel-size` ({tp}) to be greater than the model's "
-            f"total number of KV heads ({kv_heads}). Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`.",
+            f"total number of KV heads ({kv_heads}). Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`."
         )
-    elif dcp > tp // kv_heads:
-        yield Refusal(
-            "KV115",
-            "config",
+    if dcp > tp // kv_heads:
+        return (
             f"`--decode-context-parallel-size` ({dcp}) exceeds the maximum supported value ({tp // kv_heads}) for "
-            f"`--tensor-parallel-size` ({tp}) and {kv_heads} model KV heads.",
+            f"`--tensor-parallel-size` ({tp}) and {kv_heads} model KV heads."
         )
-    elif heads // kv_heads % dcp:
-        yield Refusal(
-            "KV115",
-            "config",
+    if heads // kv_heads % dcp:
+        return (
             f"The model's number of query heads per KV head ({heads // kv_heads}) must be divisible by "
-            f"`--decode-context-parallel-size` ({dcp}) for GQA/MQA.",
+            f"`--decode-context-parallel-size` ({dcp}) for GQA/MQA."
         )
-    elif cache.traits.windowed:
-        yield Refusal("KV115", "config", "DCP not support sliding window.")
+    return "DCP not support sliding window." if windowed else ""
 
 
 def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:

@@ -61,20 +61,6 @@ def test_capacity_is_filled_also_where_the_cache_is_too_small() -> None:
     assert found.log_lines() == ()
 
 
-@pytest.mark.parametrize(
-    ("version", "text"),
-    [
-        pytest.param(
-            "0.6.6", "The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV", id="V0"
-        ),
-        pytest.param("0.9.2", "To serve at least one request with the models's max seq len (4096), (2.0 GiB KV cache is needed", id="V1"),
-        pytest.param("0.33.0", "To serve at least one request with the model's max seq len (4096), (2.0 GiB KV cache is needed", id="now"),
-    ],
-)
-def test_the_words_are_those_of_the_version(version: str, text: str) -> None:
-    assert texts(deployed("--kv-cache-memory-bytes 1073741824", version))[0].startswith(text)
-
-
 def test_a_pool_without_blocks() -> None:
     assert texts(deployed("--kv-cache-memory-bytes 1048576"))[0].startswith("No available memory for the cache blocks.")
     assert texts(deployed("--kv-cache-memory-bytes 1048576 --max-model-len auto"))[0].startswith("Cannot auto-fit max_model_len")
@@ -85,32 +71,6 @@ def test_auto_fit_takes_what_fits() -> None:
     assert short.log_lines()[0].startswith("Auto-fit max_model_len: reduced from 4096 to 2032 to fit in available KV cache memory (1.0 GiB")
     assert full.log_lines()[0].startswith("Auto-fit max_model_len: full model context length 4096 fits")
     assert "for 2,032 tokens per request" in short.log_lines()[1]
-
-
-def test_the_capacity_is_one_line_or_two() -> None:
-    gemma = kvplan.load_model("gemma-3-27b")
-    old, new = (deployed(f"{POOL} --max-model-len 4096", version, gemma).log_lines() for version in ("0.19.0", "0.33.0"))
-    assert new == ("GPU KV cache size: 74,648 tokens, Maximum concurrency for 4,096 tokens per request: 18.22x",)
-    assert old == ("GPU KV cache size: 74,896 tokens", "Maximum concurrency for 4,096 tokens per request: 18.22x")
-
-
-def test_before_0_20_2_tokens_are_blocks_shared_among_groups() -> None:
-    gemma = kvplan.load_model("gemma-3-27b")
-    old, new = (deployed(f"{POOL} --max-model-len 4096", version, gemma).capacity(LOAD) for version in ("0.19.0", "0.33.0"))
-    assert old is not None
-    assert new is not None
-    assert old.kv_tokens is not None
-    assert new.kv_tokens is not None
-    assert old.n_blocks == new.n_blocks == 32768
-    assert (old.kv_tokens.best, new.kv_tokens.best) == (32768 // 7 * 16, 74_648)
-
-
-def test_before_0_14_the_check_counted_layers() -> None:
-    gemma = kvplan.load_model("gemma-3-27b")
-    need = [deployed(f"{POOL} --max-model-len 4096", version, gemma) for version in ("0.12.0", "0.14.0")]
-    by_layer, by_group = (found._cache.pool.needed_bytes(4096, 0) for found in need)
-    assert by_layer == (52 * 257 + 10 * 256) * 131_072
-    assert by_group == (6 * 257 + 256) * 10 * 131_072
 
 
 def test_start_is_refused_where_less_is_free() -> None:
@@ -156,6 +116,19 @@ def test_findings_and_what_is_left_out() -> None:
     assert {item.id for item in newer.not_modeled} == {"cpu_offload", "kv_offloading"}
     settings = settled()._replace(speculative=Speculative("draft_model", 3, "somewhere"))
     assert [finding.rule for finding in Deployment(LLAMA, settings, H100).findings] == ["KV321"]
+
+
+@pytest.mark.parametrize(
+    ("model", "flags", "rules"),
+    [
+        pytest.param(LLAMA, "", [], id="plain"),
+        pytest.param(GEMMA, "", ["KV322"], id="windows"),
+        pytest.param(HYBRID, "--kv-cache-dtype fp8", ["KV322", "KV323"], id="states in a cache of 8 bits"),
+        pytest.param(LLAMA, POOL, ["KV324"], id="a given pool"),
+    ],
+)
+def test_what_printed_numbers_mean_is_said(model: ModelSpec, flags: str, rules: list[str]) -> None:
+    assert [finding.rule for finding in deployed(flags, model=model).findings] == rules
 
 
 def test_drafters_and_adapters_have_lines_of_their_own() -> None:
