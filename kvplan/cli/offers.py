@@ -8,9 +8,10 @@ def values(flag: str) -> list[str]:
 
         return ["local", "none", *table.ids()]
     if flag == "--dtype":
+        from kvplan.core.dtypes import PLAIN
         from kvplan.specs import paper
 
-        return ["auto", *paper.PLAIN, *paper.names()]
+        return ["auto", *PLAIN, *paper.names()]
     if flag == "--kv-dtype":
         from kvplan.core.dtypes import DTYPES
 

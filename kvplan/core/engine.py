@@ -110,7 +110,7 @@ class Engine(Protocol[S]):
 
     @property
     def versions(self) -> Sequence[str]:
-        """Versions whose rules are modelled, oldest first."""
+        """Versions whose rules are modeled, oldest first."""
         ...
 
     @property

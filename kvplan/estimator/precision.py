@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
-from kvplan.estimator.registry import find_engine, known_engines
+from kvplan.estimator.registry import find_engine, reader_of
 
 AUTO = "auto"
 
@@ -37,11 +37,9 @@ def _named(asked: str, engine: str) -> Precision:
     if scheme is None:
         raise paper.unknown(asked)
     if scheme.format not in formats:
-        readers = [name for name in known_engines() if scheme.format in find_engine(name).formats]
-        who = f"--engine {readers[0]} runs it so" if readers else "llama.cpp runs it so, and is not modelled yet"
         raise RequestError(
             "unsupported",
             f"--dtype {asked}: a {scheme.format.upper()} file's type, which {engine} does not keep packed",
-            hint=f"{who}; with {engine} say {', '.join(paper.names(*formats))}",
+            hint=f"{reader_of(scheme.format)}; with {engine} say {', '.join(paper.names(*formats))}",
         )
     return Precision(None, scheme.name)

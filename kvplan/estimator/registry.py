@@ -18,7 +18,7 @@ def find_engine(name: str) -> Engine[object]:
     if module is None:
         known = known_engines()
         raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modelled"
+            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modeled"
         )
     engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
     return engine
@@ -29,15 +29,19 @@ def known_engines() -> list[str]:
     return list(_discover.claimants(ENGINES, "NAMES"))
 
 
+def reader_of(form: str) -> str:
+    """Who runs files of the format ``form`` as they lie, in words."""
+    readers = [name for name in known_engines() if form in find_engine(name).formats]
+    return f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modeled yet"
+
+
 def check_reads(engine: Engine[object], model: ModelSpec) -> None:
     """Raises UnavailableError for a model in a file of a format that ``engine`` does not run as it lies."""
     found = model.checkpoint.format if model.checkpoint else "safetensors"
     if found != "gguf" or found in engine.formats:
         return
-    readers = [name for name in known_engines() if found in find_engine(name).formats]
-    who = f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modelled yet"
     raise UnavailableError(
         "not_modeled",
         f"{model.id}: a GGUF file, which {engine.name} unpacks to 16 bits or more while it loads it",
-        hint=f"{who}; `kvplan models {model.id}` shows its weights and layers; or name the model that it was made from",
+        hint=f"{reader_of(found)}; `kvplan models {model.id}` shows its weights and layers; or name the model that it was made from",
     )

@@ -48,6 +48,7 @@ def _model(answer: Estimate) -> dict[str, object]:
         "n_layers": model.n_layers,
         "max_ctx_tokens": model.max_ctx_tokens,
         "stored_dtype": model.stored_dtype,
+        "quantization": model.quantization,
     }
 
 

@@ -158,5 +158,5 @@ def cache_plan(answer: Estimate) -> str:
 def _model_facts(answer: Estimate) -> str:
     model = answer.model
     limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
-    head = f"  {model.architecture}: {model.n_layers} layers, {limit}, stored as {model.stored_dtype}"
+    head = f"  {model.architecture}: {model.n_layers} layers, {limit}, stored as {shares.stored_as(model)}"
     return "\n".join(["model", head, *(f"  {line}".rstrip() for line in (*shares.by_role(model), "", *shares.besides(model)))]).rstrip()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, Strict,
 
 from kvplan.core.checkpoint import Part
 from kvplan.core.errors import RequestError
-from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
 Count = Annotated[NonNegativeInt, Strict()]
 

@@ -14,7 +14,7 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
     """Notes on the version, on windows and on groups that are padded."""
     found = []
     if newer:
-        message = f"vLLM {settings.version} is newer than the versions that are modelled: the rules of {VERSIONS[-1]} are used"
+        message = f"vLLM {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
         found.append(Finding("KV320", "warning", message, "bounds are wider"))
     if settings.speculative is not None and settings.speculative.model is not None and model.draft is None:
         message = f"the drafter '{settings.speculative.model}' was not read: its layers and weights are not counted"

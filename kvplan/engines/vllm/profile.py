@@ -88,7 +88,7 @@ class Profile(NamedTuple):
 
 
 def profile(model: ModelSpec, settings: Settings, rules: Rules, gpu: Gpu | None, *, stage: int, newer: bool) -> Profile:
-    """The profile of one rank of pipeline stage ``stage``. Bounds widen for versions newer than every modelled one."""
+    """The profile of one rank of pipeline stage ``stage``. Bounds widen for versions newer than every modeled one."""
     measured = OVERHEADS[rules.profile]
     size = min(_by_tp(settings.tp), 2)
     non_torch = measured.non_torch[size] if settings.pp == 1 or settings.tp > 1 else _gib(0.03, 0.07, 0.3)

@@ -168,7 +168,7 @@ RULES = (_V0, _0_8, _0_9, _0_10, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20
 
 @cache
 def rules_for(version: str) -> tuple[Rules, bool]:
-    """The rules of ``version``, and whether it is newer than every modelled one (then the newest rules are used).
+    """The rules of ``version``, and whether it is newer than every modeled one (then the newest rules are used).
 
     Raises RequestError for a version older than the table, or for text that is no version.
     """
@@ -176,7 +176,7 @@ def rules_for(version: str) -> tuple[Rules, bool]:
     if wanted < release(RULES[0].since):
         raise RequestError(
             "unknown_version",
-            f"vllm {version} is older than the versions that are modelled ({VERSIONS[0]} to {VERSIONS[-1]})",
+            f"vllm {version} is older than the versions that are modeled ({VERSIONS[0]} to {VERSIONS[-1]})",
             hint=f"use --engine vllm@{VERSIONS[0]} or newer",
         )
     rules = next(rules for rules in reversed(RULES) if release(rules.since) <= wanted)

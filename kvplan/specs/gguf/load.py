@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from kvplan.core.checkpoint import Checkpoint, Part, Tensor, summed
 from kvplan.core.errors import RequestError
-from kvplan.core.model import ModelSpec, Role
+from kvplan.core.model import ModelSpec
+from kvplan.core.roles import Role
 from kvplan.specs.gguf.build import build
 from kvplan.specs.gguf.header import Header, read_header
 from kvplan.specs.gguf.keys import Keys
