@@ -16,6 +16,11 @@ ENGINE = (
     Option("--attn", "Transformers: attention implementation.", "Engine", "KIND", choices=("sdpa", "eager", "flash_attention_2")),
     Option("--cache", "Transformers: cache class.", "Engine", "KIND", choices=("dynamic", "static", "quantized")),
     Option("--forward", "Transformers: generate() or a plain forward.", "Engine", "KIND", choices=("generate", "plain")),
+    Option("--usage", "vLLM: the API server or LLM(), whose defaults differ.", "Engine", "KIND", choices=("serve", "offline")),
+    Option("--tp", "Tensor parallelism; with --gpus and without it, the largest that works.", "Engine", "N"),
+    Option("--pp", "Pipeline stages.", "Engine", "N"),
+    Option("--dp", "Replicas that share requests.", "Engine", "N"),
+    Option("--ep", "Devices over which experts are spread.", "Engine", "N"),
 )
 HARDWARE = (
     Option("--gpu", "A GPU by id or name, also h100-sxm:8, rtx-4090+rtx-3060-12, local or none.", "Hardware", "ID"),

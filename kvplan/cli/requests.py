@@ -23,7 +23,9 @@ def answer_all(said: Said) -> int:
     """Answers as lines; with ``-o`` they go to the file when all are there. Raises RequestError for an unreadable file."""
     if said.words or said.after:
         raise RequestError("contradiction", "--requests names the models itself", hint="leave MODEL out, or leave --requests out")
-    stray = next((name for name in (*said.values, *sorted(said.flags)) if name in (*Options._fields, "explain", "require_fit")), None)
+    stray = next(
+        (name for name in (*said.values, *sorted(said.flags)) if name in (*Options._fields, "explain", "require_fit", "command_file")), None
+    )
     if stray is not None:
         flag = f"--{stray.replace('_', '-')}"
         raise RequestError("contradiction", f"{flag} beside --requests would bear on no request", hint="say it in the requests' own lines")

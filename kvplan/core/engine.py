@@ -6,7 +6,7 @@ of ``entries``, and ``resolve(parse(command(s))) == s``.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from kvplan.core.device import Node
 from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
@@ -23,7 +23,10 @@ class Flag(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """An engine's command line, read but not resolved: no model, no defaults."""
+    """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it.
+
+    ``draft`` names the model that drafts for the first one, where the command asks for one.
+    """
 
     engine: str
     version: str | None
@@ -31,6 +34,8 @@ class Parsed(NamedTuple):
     flags: tuple[Flag, ...] = ()
     ignored: tuple[Flag, ...] = ()
     unknown: tuple[Flag, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    draft: str | None = None
 
 
 class Capacity(NamedTuple):
@@ -109,16 +114,21 @@ class Engine(Protocol[S]):
         ...
 
     @property
+    def options(self) -> Mapping[str, str]:
+        """Options of kvplan that mean something to it, and what they are called among its own settings."""
+        ...
+
+    @property
     def formats(self) -> Sequence[str]:
         """Formats of checkpoints whose quantization it runs as it is stored: safetensors, gguf."""
         ...
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
-        """Read an engine command."""
+        """Read an engine command; ``version`` is empty where nobody said one."""
         ...
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> S:
-        """Fill in the engine's defaults for this model, workload and node."""
+        """Fill in the engine's defaults for this model, workload and node; beside a command the workload doesn't matter."""
         ...
 
     def deploy(self, model: ModelSpec, settings: S, node: Node) -> Deployment:
@@ -129,6 +139,23 @@ class Engine(Protocol[S]):
         """The command that gives these settings; the inverse of parse and resolve."""
         ...
 
+    def limits(self, settings: S) -> tuple[int | None, int | None]:
+        """The longest sequence and the most sequences at once that the settings allow, None where nothing limits them."""
+        ...
+
     def shown(self, settings: S) -> Mapping[str, int | float | str | bool | None]:
         """The settings as ``engine.settings`` in the answer."""
+        ...
+
+
+@runtime_checkable
+class ReadsFile(Protocol):
+    """An engine whose commands may name a file of settings. Engines read no files: they say which, and are handed its content."""
+
+    def config_file(self, argv: Sequence[str]) -> str | None:
+        """The file that the command names, None where it names none."""
+        ...
+
+    def with_config(self, argv: Sequence[str], content: Mapping[str, object]) -> tuple[str, ...]:
+        """The command with the file's settings in it, in the place that gives them their precedence."""
         ...

@@ -58,7 +58,8 @@ class Entry(NamedTuple):
     """One line of the ledger.
 
     ``formula`` is a template over ``inputs`` (``{n_layers} · {elems}``), filled in only when it is shown.
-    ``device`` is the engine's own name of a buffer's device where it has one.
+    ``device`` is the engine's own name of a buffer's device where it has one. ``listed`` is False for ranks that another
+    one's lines stand for: they count in their place's total and are not shown.
     """
 
     term: Term
@@ -70,6 +71,7 @@ class Entry(NamedTuple):
     inputs: Mapping[str, int | str]
     source: str
     device: str | None = None
+    listed: bool = True
 
 
 class Refusal(NamedTuple):

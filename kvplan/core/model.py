@@ -8,6 +8,7 @@ from kvplan.core.dtypes import DTYPES
 from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
 from kvplan.core.roles import Role
+from kvplan.core.rope import RopeScaling
 
 Shard = Literal["replicated", "column", "row", "kv", "vocab", "expert"]
 
@@ -108,7 +109,9 @@ class ModelSpec(NamedTuple):
     ``max_ctx_tokens`` is the position limit, None where the architecture has none. ``use_cache_off_in`` names the file
     that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
     or the bytes of a quantized checkpoint are arithmetic; then they may be off by ``off_by`` hundredths below and above.
-    ``checkpoint`` is what the headers of its files say, where they were read.
+    ``checkpoint`` is what the headers of its files say, where they were read. ``kv_dtype`` is the type in which a quantized
+    checkpoint asks for its cache (``fp8``). ``rope`` are the ways its positions are stretched, empty where none is.
+    ``draft`` is the model that drafts for it, where the request names one.
     ``source``, ``revision`` and ``as_of`` say where the facts come from.
     """
 
@@ -128,6 +131,9 @@ class ModelSpec(NamedTuple):
     off_by: tuple[int, int] = (5, 5)
     caveats: tuple[Caveat, ...] = ()
     checkpoint: Checkpoint | None = None
+    kv_dtype: str | None = None
+    rope: tuple[RopeScaling, ...] = ()
+    draft: "ModelSpec | None" = None
     id: str = ""
     source: str = "config"
     revision: str | None = None

@@ -5,39 +5,34 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
-from kvplan.core.engine import Deployment, Engine, Flag, Parsed
-from kvplan.core.errors import RequestError
+from kvplan.core.engine import Deployment, Engine
+from kvplan.core.errors import KvplanError, RequestError
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
 from kvplan.core.workload import Workload
-from kvplan.estimator import findings, inverse, precision
+from kvplan.estimator import engines, findings, inverse
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
-from kvplan.estimator.demand import workload
-from kvplan.estimator.engines import check_reads, find_engine
+from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
+from kvplan.estimator.registry import check_reads
 from kvplan.specs import load_model
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from kvplan.estimator.options import Keywords
-    from kvplan.estimator.precision import Precision
 
 __all__ = ["Estimate", "Options", "answer", "estimate"]
-
-DEFAULT_ENGINE = "transformers"
-
-# What an option of kvplan is called among an engine's own settings.
-_SETTINGS = {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
 
 
 def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
-    forward, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high), ``entries``, ``kv``, ``phases``,
-    ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a wrong request.
+    forward, usage, tp, pp, dp, ep, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
+    ``entries``, ``kv``, ``phases``, ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a
+    wrong request.
     """
     return answer(in_words(model, options))
 
@@ -47,15 +42,22 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
-    engine, version, parsed, asked = _engine(options)
+    engine, version, parsed, meant = engines.asked(options)
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
     check_reads(engine, model)
-    if asked.checkpoint and not (asked.is_plain and model.quantization is None):
-        model = _on_paper(ref, _stamp(ref), asked.checkpoint)
-    load, notes = workload(options, model)
+    scheme = None if meant.is_plain and model.quantization is None else meant.checkpoint
+    if scheme:
+        model = _on_paper(ref, _stamp(ref), scheme)
+    if parsed.draft is not None:
+        model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
     node = _node(options, probe=probe)
-    settings = engine.resolve(parsed, load, model, node, version)
+    if options.command:  # its flags are the limits, whatever the workload
+        settings = engine.resolve(parsed, ANY, model, node, version)
+        load, notes = workload(options, model, engine.limits(settings))
+    else:
+        load, notes = workload(options, model)
+        settings = engine.resolve(parsed, load, model, node, version)
     deployment = _deployment(engine, model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
     places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
@@ -69,7 +71,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         command=engine.command(settings),
         workload=load,
         node=node,
-        entries=entries,
+        entries=tuple(entry for entry in entries if entry.listed),
         places=places,
         phases=deployment.phases(load),
         kv=kv,
@@ -78,7 +80,14 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         fits_on=(),
         predicted_log=deployment.log_lines(),
         not_modeled=deployment.not_modeled,
-        findings=(*notes, *findings.of_node(node), *findings.of_model(model, kv.reserved_bytes), *deployment.findings),
+        findings=(
+            *parsed.findings,
+            *notes,
+            *findings.of_node(node),
+            *findings.of_split(options, node, engine.shown(settings)),
+            *findings.of_model(model, kv.reserved_bytes),
+            *deployment.findings,
+        ),
     )
     if found.verdict in ("fits", "tight"):
         return found
@@ -108,21 +117,14 @@ def _on_paper(ref: str, stamp: tuple[int, int] | None, name: str) -> ModelSpec:
     return requantized(_model(ref, stamp)[0], name)
 
 
-def _engine(options: Options) -> tuple[Engine[object], str, Parsed, "Precision"]:
-    """The engine, its version, its settings as the command and the options name them (options win), and what --dtype means to it."""
-    named = options.engine if options.engine is not None else options.command[0] if options.command else DEFAULT_ENGINE
-    name, at, version = named.partition("@")
-    engine, version = find_engine(name.lower()), version.removeprefix("v")
-    if at and not version:
-        raise RequestError(
-            "unknown_version", f"engine '{named}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
-        )
-    version = version or engine.versions[-1]
-    parsed = engine.parse(options.command or (engine.name,), {}, version)
-    asked = precision.read(options.dtype, engine.name)
-    said = options._asdict() | {"dtype": asked.load_as}
-    flags = tuple(Flag(setting, said[option]) for option, setting in _SETTINGS.items() if said[option] is not None)
-    return engine, version, parsed._replace(flags=(*parsed.flags, *flags)), asked
+@lru_cache(maxsize=64)
+def _drafted(key: tuple[str, tuple[int, int] | None], scheme: str | None, draft: tuple[str, tuple[int, int] | None]) -> ModelSpec:
+    """The model with the one that drafts for it; without, where that can't be loaded, which the engine then says."""
+    model = _on_paper(*key, scheme) if scheme else _model(*key)[0]
+    try:
+        return model._replace(draft=_model(*draft)[0])
+    except KvplanError:
+        return model._replace()
 
 
 def _node(options: Options, *, probe: bool) -> Node:

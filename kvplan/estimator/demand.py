@@ -8,17 +8,23 @@ from kvplan.core.workload import Workload
 from kvplan.estimator.options import Options
 
 DEFAULT_CTX_TOKENS = 4096
+ANY = Workload(1, 1, 1)
+"""Where a command's settings don't depend on the workload."""
 MAX_TOKENS = 2**50  # a PiB at a byte each
 
 
-def workload(options: Options, model: ModelSpec) -> tuple[Workload, tuple[Finding, ...]]:
-    """The demand, and a note where ``--ctx`` was not said: then it is the smaller of 4096 and the model's limit.
+def workload(
+    options: Options, model: ModelSpec, limits: tuple[int | None, int | None] = (None, None)
+) -> tuple[Workload, tuple[Finding, ...]]:
+    """The demand, and a note where ``--ctx`` was not said: then it is what the command allows, else the smaller of 4096 and the
+    model's limit. ``limits`` are the tokens of a sequence and the sequences at once that a command allows.
 
-    Raises RequestError for numbers that make no sense, or a prompt longer than the context.
+    Raises RequestError for numbers that make no sense or are beyond the command's limits, or a prompt longer than the context.
     """
-    limit = model.max_ctx_tokens
-    ctx = parse_count(options.ctx, option="--ctx") if options.ctx is not None else min(DEFAULT_CTX_TOKENS, limit or DEFAULT_CTX_TOKENS)
-    batch = parse_count(options.batch, option="--batch") if options.batch is not None else 1
+    most_tokens, most_sequences = limits
+    usual = most_tokens or min(DEFAULT_CTX_TOKENS, model.max_ctx_tokens or DEFAULT_CTX_TOKENS)
+    ctx = _within(parse_count(options.ctx, option="--ctx") if options.ctx is not None else usual, most_tokens, "--ctx")
+    batch = _within(parse_count(options.batch, option="--batch") if options.batch is not None else 1, most_sequences, "--batch")
     prompt = parse_count(options.prompt, option="--prompt") if options.prompt is not None else max(1, ctx - 1)
     if prompt > ctx:
         raise RequestError(
@@ -29,6 +35,13 @@ def workload(options: Options, model: ModelSpec) -> tuple[Workload, tuple[Findin
     if ctx * batch > MAX_TOKENS:
         raise RequestError("bad_number", f"--ctx {ctx} × --batch {batch}: more tokens than any machine holds", hint="lower one of them")
     return Workload(ctx, batch, prompt), (*_default_ctx(options, ctx), *_beyond_limit(model, ctx))
+
+
+def _within(wanted: int, most: int | None, option: str) -> int:
+    if most is not None and wanted > most:
+        what = "tokens in a sequence" if option == "--ctx" else "sequences at once"
+        raise RequestError("beyond_limit", f"{option} {wanted}: the command allows {most} {what}", hint=f"raise that, or lower {option}")
+    return wanted
 
 
 def _default_ctx(options: Options, ctx: int) -> tuple[Finding, ...]:

@@ -1,47 +1,63 @@
-"""Engines by the names that people call them."""
-
-import importlib
-from functools import lru_cache
+"""Which engine a request means, and what it says to it."""
 
 from kvplan import _discover
-from kvplan.core.engine import Engine
-from kvplan.core.errors import RequestError, UnavailableError, did_you_mean
-from kvplan.core.model import ModelSpec
+from kvplan.core.engine import Engine, Flag, Parsed, ReadsFile
+from kvplan.core.errors import RequestError
+from kvplan.core.units import parse_count
+from kvplan.estimator import precision
+from kvplan.estimator.options import Options
+from kvplan.estimator.precision import Precision
+from kvplan.estimator.registry import ENGINES, find_engine
 
-ENGINES = "kvplan.engines"
+DEFAULT_ENGINE = "transformers"
+_OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
+_COUNTS = ("tp", "pp", "dp", "ep")
 
 
-@lru_cache(maxsize=16)
-def find_engine(name: str) -> Engine[object]:
-    """The engine that people call ``name``. Raises RequestError with near matches."""
-    module = _discover.claimant(ENGINES, "NAMES", name)
-    if module is None:
-        known = known_engines()
+def asked(options: Options) -> tuple[Engine[object], str, Parsed, Precision]:
+    """The engine, its version, its settings as the command and the options name them (options win), and what --dtype means to it.
+
+    Raises RequestError for an unknown engine, a command that it can't read, or an option that means nothing to it.
+    """
+    named = options.engine if options.engine is not None else _started(options.command) if options.command else DEFAULT_ENGINE
+    name, at, version = named.partition("@")
+    engine, version = find_engine(name.lower()), version.removeprefix("v")
+    if at and not version:
         raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modeled"
+            "unknown_version", f"engine '{named}': expected a version after the @", hint=f"write it as {name}@{engine.versions[-1]}"
         )
-    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
-    return engine
+    parsed = engine.parse(_with_file(options.command, engine) or (engine.name,), {}, version)
+    meant = precision.read(options.dtype, engine.name)
+    flags = _flags(options._replace(dtype=meant.load_as), engine)
+    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
 
 
-def known_engines() -> list[str]:
-    """Every name of every engine."""
-    return list(_discover.claimants(ENGINES, "NAMES"))
+def _started(command: tuple[str, ...]) -> str:
+    """The engine that a command line starts: its first word, or the first word that mentions one behind variables and wrappers."""
+    if _discover.claimant(ENGINES, "NAMES", command[0].lower().partition("@")[0]) is not None:
+        return command[0]
+    mentions = {mention: module.NAMES[0] for module in _discover.modules(ENGINES).values() for mention in getattr(module, "MENTIONS", ())}
+    return next((name for word in command for mention, name in mentions.items() if mention in word), command[0])
 
 
-def reader_of(form: str) -> str:
-    """Who runs files of the format ``form`` as they lie, in words."""
-    readers = [name for name in known_engines() if form in find_engine(name).formats]
-    return f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modeled yet"
+def _with_file(command: tuple[str, ...], engine: Engine[object]) -> tuple[str, ...]:
+    """The command with what its settings file says in it. Raises RequestError for a file that can't be read."""
+    name = engine.config_file(command) if isinstance(engine, ReadsFile) else None
+    if name is None or not isinstance(engine, ReadsFile):
+        return command
+    from pathlib import Path
+
+    from kvplan.specs.files import read_yaml
+
+    return engine.with_config(command, read_yaml(Path(name)))
 
 
-def check_reads(engine: Engine[object], model: ModelSpec) -> None:
-    """Raises UnavailableError for a model in a file of a format that ``engine`` does not run as it lies."""
-    found = model.checkpoint.format if model.checkpoint else "safetensors"
-    if found != "gguf" or found in engine.formats:
-        return
-    raise UnavailableError(
-        "not_modeled",
-        f"{model.id}: a GGUF file, which {engine.name} unpacks to 16 bits or more while it loads it",
-        hint=f"{reader_of(found)}; `kvplan models {model.id}` shows its weights and layers; or name the model that it was made from",
-    )
+def _flags(options: Options, engine: Engine[object]) -> tuple[Flag, ...]:
+    """The options as the engine's own settings. Raises RequestError for one that means nothing to it."""
+    said = {option: value for option, value in options._asdict().items() if option in _OF_ENGINES and value is not None}
+    stray = next((option for option in said if option not in engine.options), None)
+    if stray is not None:
+        flag = f"--{stray.replace('_', '-')}"
+        raise RequestError("unknown_option", f"{flag}: {engine.name} has nothing that it would change", hint="leave it out")
+    words = {option: str(parse_count(value, option=f"--{option}")) if option in _COUNTS else value for option, value in said.items()}
+    return tuple(Flag(engine.options[option], value) for option, value in words.items())

@@ -1,13 +1,32 @@
 """What the user should know of the model and of the hardware, whatever the engine."""
 
+import math
+from collections.abc import Mapping
+
 from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
+from kvplan.estimator.options import Options
 
 
 def of_node(node: Node) -> tuple[Finding, ...]:
     """How an ambiguous name of a GPU was read."""
     return tuple(Finding("KV203", "note", note) for note in node.notes)
+
+
+def of_split(options: Options, node: Node, shown: Mapping[str, object]) -> tuple[Finding, ...]:
+    """Over how many of several cards the model is split, where nobody said it, and cards that stay idle."""
+    n_gpus = len(node.gpus)
+    ways = [ways for key in ("tp", "pp", "dp", "pcp") if isinstance(ways := shown.get(key), int)]
+    if n_gpus < 2 or not ways:
+        return ()
+    found = []
+    if not options.command and options.tp is None:
+        message = f"--tp was not said: of {n_gpus} GPUs, {ways[0]} share each layer, as many as this model can be split over"
+        found.append(Finding("KV212", "note", message))
+    if (used := math.prod(ways)) < n_gpus:
+        found.append(Finding("KV213", "note", f"{n_gpus - used} of {n_gpus} GPUs stay idle: these settings use {used}"))
+    return tuple(found)
 
 
 def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
         attn: str
         cache: str
         forward: str
+        usage: str
+        tp: int | str
+        pp: int | str
+        dp: int | str
+        ep: int | str
         gpu: str
         gpus: int | str
         budget: str
@@ -36,6 +41,11 @@ class Options(NamedTuple):
     attn: str | None = None
     cache: str | None = None
     forward: str | None = None
+    usage: str | None = None
+    tp: str | None = None
+    pp: str | None = None
+    dp: str | None = None
+    ep: str | None = None
     gpu: str | None = None
     gpus: str | None = None
     budget: str | None = None

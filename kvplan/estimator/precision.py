@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
-from kvplan.estimator.engines import find_engine, reader_of
+from kvplan.estimator.registry import find_engine, reader_of
 
 AUTO = "auto"
 

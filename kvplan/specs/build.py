@@ -7,6 +7,7 @@ from kvplan import _discover
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.core.roles import TOWERS
 from kvplan.specs.config import Config, ConfigError
+from kvplan.specs.serving import served
 from kvplan.specs.storage import stored
 
 ARCHS = "kvplan.specs.archs"
@@ -38,7 +39,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
 
         spec = headed(spec, cfg)
     spec = spec._replace(caveats=(*spec.caveats, *_foreign_class(cfg, model_type, module)))
-    return checked(stored(_whole(spec, cfg), cfg), where=where)
+    return served(checked(stored(_whole(spec, cfg), cfg), where=where), cfg)
 
 
 def _family(cfg: Config, model_type: str) -> ModuleType | None:

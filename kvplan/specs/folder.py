@@ -11,15 +11,19 @@ from kvplan.specs.sources import LocalFile
 from kvplan.specs.weight_files import choose, with_weights
 
 _EXPECTED = ("model.safetensors", "model.safetensors.index.json")
+_WEIGHTS = (".safetensors", ".bin", ".pth")
 
 
 def with_folder(spec: ModelSpec, folder: Path) -> ModelSpec:
-    """``spec``, read from ``folder``, with the checkpoint there; as it is where the folder holds none.
+    """``spec``, read from ``folder``, with the checkpoint there; as it is where the folder holds none, or only its index.
 
     Raises RequestError for an index or a header that is broken, and for a shard that is missing or can't be read.
     """
     _check_links(folder)
-    chosen = choose(sizes_in(folder), lambda name: read_json(folder / name))
+    sizes = sizes_in(folder)
+    if not any(name.endswith(_WEIGHTS) for name in sizes):
+        return spec
+    chosen = choose(sizes, lambda name: read_json(folder / name))
     if chosen is None:
         return spec
     with ExitStack() as stack:

@@ -129,3 +129,13 @@ def test_a_printed_command_can_be_pasted_back(kvplan: Run) -> None:
     again = json.loads(kvplan("estimate", "--json", "--", *first["engine"]["command"]).out)
     assert again["engine"] == first["engine"]
     assert again["total_bytes"] == first["total_bytes"]
+
+
+def test_a_command_may_stand_in_a_file(kvplan: Run, tmp_path: Path) -> None:
+    file = tmp_path / "serve.sh"
+    file.write_text("vllm serve llama-2-7b \\\n  --max-model-len 2K  # two KiB of tokens\n")
+    answer = json.loads(kvplan("estimate", "--command-file", str(file), "--json").out)
+    assert (answer["engine"]["name"], answer["workload"]["ctx_tokens"]) == ("vllm", 2048)
+    assert "there is a command after -- already" in kvplan("estimate", "--command-file", str(file), "--", "vllm", "serve", "m").err
+    file.write_text("vllm serve 'm")
+    assert "hint: close the quotation" in kvplan("estimate", "--command-file", str(file)).err

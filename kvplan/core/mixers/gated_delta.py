@@ -7,6 +7,7 @@ class GatedDeltaNet(NamedTuple):
     """Linear attention with a decaying, corrected K-to-V memory per value head.
 
     ``state_dtype`` is the element type in which the model's own config asks for the memory, None where it doesn't.
+    ``per_channel``: each channel of a key decays by itself (Kimi Delta Attention), not each head as a whole.
     """
 
     n_k_heads: int
@@ -15,6 +16,7 @@ class GatedDeltaNet(NamedTuple):
     v_head_dim: int
     conv_kernel: int
     state_dtype: str | None = None
+    per_channel: bool = False
     kind: Literal["gated_delta"] = "gated_delta"
 
     @property

@@ -1,6 +1,7 @@
 """The Transformers engine behind the seam."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kvplan.core.device import Node
 from kvplan.core.dtypes import PLAIN, dtype
@@ -29,6 +30,9 @@ class TransformersEngine:
     name = "transformers"
     versions = VERSIONS
     formats = ("safetensors",)  # a GGUF is unpacked while it is loaded; source: transformers 5.24 modeling_gguf_pytorch_utils.py
+    options = MappingProxyType(
+        {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
+    )
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """``["transformers", MODEL, "key=value", …]``. Raises RequestError for a word that is neither."""
@@ -82,6 +86,10 @@ class TransformersEngine:
             f"cache_implementation={settings.cache}",
             f"forward={settings.forward}",
         )
+
+    def limits(self, settings: Settings) -> tuple[int | None, int | None]:
+        """None: it allocates as it goes."""
+        return None, None
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""

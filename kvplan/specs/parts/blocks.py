@@ -42,8 +42,8 @@ def copies(groups: Groups, n_copies: int) -> Groups:
 
 
 def as_role(groups: Groups, role: Role) -> Groups:
-    """``groups`` of a tower or an encoder, which no tensor parallelism of the decoder splits."""
-    return tuple(group._replace(role=role, shard="replicated") for group in groups)
+    """``groups`` of a tower or an encoder."""
+    return tuple(group._replace(role=role) for group in groups)
 
 
 def gated_mlp(hidden: int, intermediate: int, *, name: str = "mlp", role: Role = "mlp", bias: bool = False) -> Groups:

@@ -52,4 +52,4 @@ def _gate(name: str, hidden: int, net: GatedDeltaNet, *, full_rank: bool) -> Gro
 
 def square_net(n_heads: int, head_dim: int, conv_kernel: int) -> GatedDeltaNet:
     """Delta attention with as many, and as wide, heads for keys as for values."""
-    return GatedDeltaNet(n_heads, n_heads, head_dim, head_dim, conv_kernel)
+    return GatedDeltaNet(n_heads, n_heads, head_dim, head_dim, conv_kernel, per_channel=True)

@@ -1,4 +1,4 @@
-"""The parts that vision and audio towers are built of, as weight groups. No tensor parallelism of the decoder splits them."""
+"""The parts that vision and audio towers are built of, as weight groups. Engines split their layers as they split a decoder's."""
 
 from math import prod
 from typing import NamedTuple
@@ -56,10 +56,10 @@ def encoder_attention(name: str, block: Block) -> Groups:
     kv_inner = block.kv_inner or inner
     k_bias = block.qkv_bias if block.k_bias is None else block.k_bias
     return (
-        *linear(f"{name}.q_proj", inner, hidden, role="vision", bias=block.qkv_bias),
-        *linear(f"{name}.k_proj", kv_inner, hidden, role="vision", bias=k_bias),
-        *linear(f"{name}.v_proj", kv_inner, hidden, role="vision", bias=block.qkv_bias),
-        *linear(f"{name}.out_proj", hidden, inner, role="vision", bias=block.o_bias),
+        *linear(f"{name}.q_proj", inner, hidden, role="vision", shard="column", bias=block.qkv_bias),
+        *linear(f"{name}.k_proj", kv_inner, hidden, role="vision", shard="column", bias=k_bias),
+        *linear(f"{name}.v_proj", kv_inner, hidden, role="vision", shard="column", bias=block.qkv_bias),
+        *linear(f"{name}.out_proj", hidden, inner, role="vision", shard="row", bias=block.o_bias),
         *(parameter(f"{name}.{which}_norm.weight", block.qk_norm) for which in ("q", "k") if block.qk_norm),
     )
 
@@ -125,8 +125,7 @@ def n_patches(cfg: Config, image: int, patch: int) -> int:
 
 
 def part(name: str, groups: Groups, role: Role) -> Groups:
-    """``groups`` as a part of a larger model: names under ``name``, whole on each rank."""
+    """``groups`` as a part of a larger model: names under ``name``."""
     return tuple(
-        group._replace(name=f"{name}.{group.name}", role=role, shard="replicated", tied_to=group.tied_to and f"{name}.{group.tied_to}")
-        for group in groups
+        group._replace(name=f"{name}.{group.name}", role=role, tied_to=group.tied_to and f"{name}.{group.tied_to}") for group in groups
     )

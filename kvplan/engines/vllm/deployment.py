@@ -1,0 +1,167 @@
+"""One model on vLLM with resolved settings on one node: its pool, its ledger, its words."""
+
+from functools import cached_property
+
+from kvplan.core.device import Node
+from kvplan.core.engine import Capacity
+from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, exactly
+from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+from kvplan.engines.vllm import budget, entries, log, notes
+from kvplan.engines.vllm.cache import cache
+from kvplan.engines.vllm.length import length
+from kvplan.engines.vllm.profile import profile
+from kvplan.engines.vllm.refusals import config_refusals
+from kvplan.engines.vllm.report import kv_plan
+from kvplan.engines.vllm.rules import engine_rules, rules_for
+from kvplan.engines.vllm.settings import Settings
+from kvplan.engines.vllm.weighed import weighed
+
+
+class Deployment:
+    """Implements the seam's Deployment: a rank's weights, what its profile run finds, and a pool of blocks in what is left."""
+
+    def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
+        """Everything that no workload changes is computed once, here."""
+        self._model, self._settings, self._node = model, settings, node
+        self._rules, newer = engine_rules(settings.version, v1=settings.v1), rules_for(settings.version)[1]
+        gpu = node.gpus[0] if node.gpus else None
+        capability = gpu.compute_capability if gpu else None
+        self._cache = cache(model, settings, self._rules, capability)
+        self._held = weighed(model, settings, self._rules, capability)
+        self._taken = [
+            budget.Taken(self._held.held(stage), profile(model, settings, self._rules, gpu, stage=stage, newer=newer))
+            for stage in range(settings.pp)
+        ]
+        self._available = budget.available(settings, node, self._taken)
+        self.findings: tuple[Finding, ...] = notes.findings(model, settings, self._cache, newer=newer)
+        self.not_modeled: tuple[NotModeled, ...] = notes.not_modeled(model, settings)
+
+    @cached_property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What vLLM says no to: the settings first, then the card, then the cache."""
+        found = config_refusals(self._model, self._settings, self._cache, self._node, self._rules)
+        if found:
+            return found
+        found = budget.start_refusals(self._settings, self._node, self._taken)
+        if self._budgets is None or not self._cache.pool.groups:
+            return found
+        return (*found, *budget.cache_refusals(self._settings, self._cache.pool, self._budgets, self._rules))
+
+    @cached_property
+    def _budgets(self) -> tuple[int, ...] | None:
+        return None if self._available is None else tuple(free.best for free in self._available)
+
+    @cached_property
+    def _max_model_len(self) -> int:
+        """What the engine runs with, at least 1."""
+        return max(1, budget.fitted_len(self._settings, self._cache.pool, self._budgets)) if self._budgets else self._settings.max_model_len
+
+    def entries(self, load: Workload) -> tuple[Entry, ...]:
+        """The ledger of every GPU, listed for the one with most weights: ranks of a stage are alike.
+
+        The pool is what the engine reserves, or the workload's blocks where no GPU is known.
+        """
+        stages = dict(self._places())
+        shown = max(stages, key=lambda place: self._held.weights[stages[place]].best)
+        return tuple(entry._replace(listed=place == shown) for place, stage in stages.items() for entry in self._lines(place, stage, load))
+
+    def _lines(self, place: str, stage: int, load: Workload) -> tuple[Entry, ...]:
+        size, block_bytes = self._held.weights[stage], self._cache.pool.block_bytes[stage]
+        found = [entries.weights(size, self._held.n_params, self._settings, place)]
+        if self._held.drafted[stage]:
+            found.append(entries.drafter(self._held.drafted[stage], self._settings, place))
+        found += entries.after_loading(self._held.copies[stage], self._held.adapters, self._settings, place)
+        reserved = self._available is not None
+        found.append(entries.pool(self._pool_bytes(stage, load), place, block_bytes=block_bytes, reserved=reserved))
+        return (*found, *entries.profiled(self._taken[stage].profile, self._model, self._settings, place))
+
+    def need_bytes(self, place: str, load: Workload) -> Interval:
+        """Everything but the pool, and the blocks that this workload takes of it."""
+        stage = dict(self._places()).get(place)
+        if stage is None:
+            return ZERO
+        held, found = self._taken[stage], self._taken[stage].profile
+        beside = held.weights.plus(found.budgeted).plus(found.later_graphs).plus(found.context)
+        return beside.plus(exactly(self._demand(stage, load)))
+
+    def phases(self, load: Workload) -> Phases:
+        """The weights while loading; vLLM reserves its cache at once, so later phases have no peaks of their own."""
+        return Phases(max(self._held.built_bytes, *(held.weights.best for held in self._taken)), None, None)
+
+    def kv(self, load: Workload) -> KvPlan:
+        """The cache of the stage that holds most of it."""
+        stage = max(range(self._settings.pp), key=lambda i: self._cache.pool.block_bytes[i])
+        return kv_plan(self._model, self._cache, load, stage, self._settings.dtype)
+
+    def capacity(self, load: Workload) -> Capacity | None:
+        """The pool, also where the engine refuses for lack of it; None where no GPU is known."""
+        if self._available is None or self._budgets is None:
+            return None
+        pool = self._cache.pool
+        override = self._settings.num_gpu_blocks_override
+        blocks = [max(0, pool.n_blocks([free[i] for free in self._available], override)) for i in range(3)]
+        each = [self._printed(n) for n in blocks]
+        poorest = min(range(self._settings.pp), key=lambda i: self._available[i].best if self._available else 0)
+        checked = pool.checked(self._budgets, override)
+        limit = length(self._model, self._rules).most or self._settings.max_model_len
+        usable = blocks[1] - (1 if self._rules.reserves_null_block else 0)
+        return Capacity(
+            kv_budget=self._available[poorest],
+            block_tokens=self._block_tokens(),
+            bytes_per_block=pool.block_bytes[poorest],
+            n_blocks=blocks[1],
+            kv_tokens=Interval(*(tokens for tokens, _ in each)),
+            max_concurrency=(each[0][1], each[1][1], each[2][1]),
+            max_ctx_tokens=min((pool.longest(free, stage, limit) for free, stage in checked), default=limit),
+            max_batch=min(self._settings.max_num_seqs, max(0, usable) // max(1, pool.request_blocks(load.ctx_tokens))),
+        )
+
+    def _block_tokens(self) -> int | None:
+        """Tokens of a block of attention, None where there is none; windows and waiting states may have smaller ones."""
+        slots = [slot for group in self._cache.pool.groups for slot in group.slots if "state" not in slot.kind]
+        whole = [slot for slot in slots if not slot.window_tokens]
+        return min((slot.block_tokens for slot in whole or slots), default=None)
+
+    def log_lines(self) -> tuple[str, ...]:
+        """What vLLM prints of its pool, nothing where it would not start."""
+        if self._available is None or self._budgets is None or self.refusals or not self._cache.pool.groups:
+            return ()
+        tokens, concurrency = self._printed(self._cache.pool.n_blocks(self._budgets, self._settings.num_gpu_blocks_override))
+        lines = log.capacity_lines(tokens, concurrency, self._max_model_len, self._rules)
+        if not self._settings.auto_fit:
+            return lines
+        return (log.auto_fit_line(self._settings.max_model_len, self._max_model_len, min(self._budgets)), *lines)
+
+    def _printed(self, n_blocks: int) -> tuple[int, float]:
+        """Tokens and concurrency as the log has them.
+
+        Source: vllm 0.33 v1/core/kv_cache_utils.py, get_kv_cache_capacity; before 0.20.2 blocks shared among the groups.
+        """
+        pool = self._cache.pool
+        per_request = pool.request_blocks(self._max_model_len)
+        if not per_request:
+            return 0, 0.0
+        concurrency = n_blocks / per_request
+        if self._rules.tokens_by_concurrency:
+            return int(concurrency * self._max_model_len), concurrency
+        block = min(slot.block_tokens for group in pool.groups for slot in group.slots)
+        return n_blocks // len(pool.groups) * block * self._settings.dcp * self._settings.pcp, concurrency
+
+    def _places(self) -> tuple[tuple[str, int], ...]:
+        """Each GPU that a rank runs on, and its pipeline stage."""
+        world = self._settings.tp * self._settings.pp
+        places = self._node.places()[: max(1, world)]
+        return tuple((place.id, min(i // self._settings.tp, self._settings.pp - 1)) for i, place in enumerate(places))
+
+    def _demand(self, stage: int, load: Workload) -> int:
+        """Bytes of the blocks that the workload takes."""
+        return load.batch * self._cache.pool.request_blocks(load.ctx_tokens) * self._cache.pool.block_bytes[stage]
+
+    def _pool_bytes(self, stage: int, load: Workload) -> Interval:
+        """Bytes of the pool on one rank: whole blocks, as many as the poorest stage has."""
+        if self._available is None:
+            return exactly(self._demand(stage, load))
+        size, override = self._cache.pool.block_bytes[stage], self._settings.num_gpu_blocks_override
+        low, best, high = (max(0, self._cache.pool.n_blocks([free[i] for free in self._available], override)) * size for i in range(3))
+        return Interval(low, best, high)

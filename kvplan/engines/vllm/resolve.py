@@ -1,0 +1,171 @@
+"""From flags to settings: vLLM's defaults for this model, this hardware and this version."""
+
+from typing import Literal
+
+from kvplan.core.device import Node
+from kvplan.core.engine import Parsed
+from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+from kvplan.engines.vllm import by_default
+from kvplan.engines.vllm.backends import Traits, traits
+from kvplan.engines.vllm.batch import batch, graph_defaults, graph_sizes
+from kvplan.engines.vllm.command import ENTRY
+from kvplan.engines.vllm.drafting import speculative
+from kvplan.engines.vllm.length import length
+from kvplan.engines.vllm.parallel import split
+from kvplan.engines.vllm.rules import Rules, engine_rules
+from kvplan.engines.vllm.said import Said, text
+from kvplan.engines.vllm.settings import Lora, Settings
+from kvplan.engines.vllm.types import kv_type, model_type
+
+_LONG = 32768  # from here on V0 chunks prefills by default
+Mode = Literal["none", "align", "all"]
+_ATTENTION = {"full", "sliding", "chunked", "mla", "cross", "compressed"}
+_STATES_OF_BLOCKS = ("mamba1", "mamba2")  # layers that can keep the state of every block
+
+
+def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
+    """Every setting that bears on memory. Without a command the context is what the workload asks for.
+
+    Raises RequestError for values that no vLLM takes; what one would refuse only for this model is the deployment's to say.
+    """
+    said = Said(parsed.flags)
+    rules = engine_rules(version, v1=said.switch("VLLM_USE_V1"))
+    asked = said.count("max-model-len", None if ENTRY in said else load.ctx_tokens)
+    max_model_len = length(model, rules).default if asked is None or asked < 0 else asked
+    settings = Settings(
+        version=version,
+        model=parsed.model or model.id,
+        max_model_len=max_model_len,
+        auto_fit=asked == -1,
+        allow_long_max_model_len=said.on("VLLM_ALLOW_LONG_MAX_MODEL_LEN"),
+        max_num_seqs=0,
+        max_num_batched_tokens=0,
+        dtype=model_type(said.word("dtype"), model, node, rules),
+        usage="offline" if said.word("usage") == "offline" else "serve",
+        speculative=speculative(said, model),
+        quantization=said.word("quantization") or model.quantization,
+    )
+    settings = _parallel(settings, said, model, node)
+    settings = _scheduling(settings, said, rules, model, node)
+    settings = _runner(settings, said, rules, model)
+    settings = _caching(settings, said, rules, model)
+    return _extras(settings, said, rules)._replace(v1=rules.v1)
+
+
+def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> Settings:
+    parts = split(said, model, max(1, len(node.gpus)))
+    drafter = settings.speculative
+    return settings._replace(
+        tp=parts.tp,
+        pp=parts.pp,
+        dp=parts.dp,
+        dcp=said.number("decode-context-parallel-size", 1),
+        pcp=parts.pcp,
+        expert_parallel=parts.experts,
+        layer_partition=said.sizes("VLLM_PP_LAYER_PARTITION"),
+        speculative=drafter and drafter._replace(tp=drafter.tp or parts.tp),
+    )
+
+
+def _scheduling(settings: Settings, said: Said, rules: Rules, model: ModelSpec, node: Node) -> Settings:
+    """Tokens and sequences of a step, prefills in chunks, captured graphs."""
+    chunked = _chunked(settings, said, rules, traits(model))
+    limits = batch(said, rules, node, settings.max_model_len, chunked=chunked)
+    n_drafted = settings.speculative.n_tokens if settings.speculative else 0
+    sizes = graph_sizes(said, rules, limits, defaults=graph_defaults(model, rules, node), width=1 + n_drafted)
+    return settings._replace(
+        chunked_prefill=chunked,
+        max_num_seqs=limits.max_num_seqs,
+        max_num_batched_tokens=limits.max_num_batched_tokens,
+        enforce_eager=said.on("enforce-eager"),
+        graph_sizes=sizes,
+        estimates_graphs=_estimates(said, rules) and bool(sizes),
+    )
+
+
+def _chunked(settings: Settings, said: Said, rules: Rules, found: Traits) -> bool:
+    """Source: vllm 0.33.0 config/model.py, is_chunked_prefill_supported; V0: 0.8.5 engine/arg_utils.py, _set_default_args_v0."""
+    asked = said.switch("enable-chunked-prefill")
+    if rules.v1:
+        return not found.cross if asked is None else asked
+    plain = not (found.latent or found.windowed or found.cross or settings.speculative or said.on("enable-lora"))
+    return (plain and settings.max_model_len > _LONG) if asked is None else asked
+
+
+def _estimates(said: Said, rules: Rules) -> bool:
+    if rules.estimates_graphs == "never":
+        return False
+    asked = said.switch("VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS")
+    return rules.estimates_graphs == "on" if asked is None else asked
+
+
+def _runner(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> Settings:
+    """Which model runner serves, and whether steps overlap.
+
+    Source: vllm 0.28.0 config/vllm.py, _is_default_v2_model_runner_model, and 0.33.0, the same file.
+    """
+    dense = not traits(model).keeps_state and not any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns)
+    asked = said.switch("VLLM_USE_V2_MODEL_RUNNER") if rules.has_v2 else None
+    default = by_default.v2_runner(settings, rules) and (dense or rules.runner != "dense")
+    settings = settings._replace(v2_runner=default if asked is None else asked)
+    wanted = said.switch("async-scheduling")
+    overlaps = by_default.async_scheduling(settings, rules) and said.word("distributed-executor-backend") != "ray"
+    return settings._replace(async_scheduling=overlaps if wanted is None else wanted)
+
+
+def _caching(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> Settings:
+    """The pool and what lies in it."""
+    found = traits(model)
+    mode: Mode = "none"
+    prefixes = said.switch("enable-prefix-caching")
+    if prefixes is None:
+        prefixes = rules.v1 and found.attends and not found.cross and (not found.keeps_state or rules.hybrid_prefix_caching)
+    if found.keeps_state and prefixes:
+        mode = _mamba_mode(said, rules, model)
+        prefixes = mode != "none"
+    asked = said.word("kv-cache-dtype")
+    return settings._replace(
+        gpu_memory_utilization=said.real("gpu-memory-utilization", rules.gpu_memory_utilization),
+        kv_cache_memory_bytes=said.count("kv-cache-memory-bytes") or None,
+        num_gpu_blocks_override=said.count("num-gpu-blocks-override"),
+        kv_cache_dtype=kv_type(asked),
+        block_size=said.count("block-size"),
+        prefix_caching=prefixes,
+        hybrid_manager=not said.on("disable-hybrid-kv-cache-manager"),
+        mamba_cache_mode=mode,
+        mamba_block_size=said.count("mamba-block-size"),
+        mamba_cache_dtype=said.word("mamba-cache-dtype") or "auto",
+        mamba_ssm_cache_dtype=said.word("mamba-ssm-cache-dtype") or "auto",
+        sliding_window=not said.on("disable-sliding-window"),
+    )
+
+
+def _mamba_mode(said: Said, rules: Rules, model: ModelSpec) -> Mode:
+    """Source: vllm 0.28.0 and 0.33.0 model_executor/models/config.py, MambaModelConfig; which layers: SupportsMambaPrefixCaching."""
+    states = {mixer.kind for run in model.runs for mixer in run.layer.mixers} - _ATTENTION
+    every = states <= {*_STATES_OF_BLOCKS}
+    if rules.mamba_cache == "align":
+        return "align"
+    if rules.mamba_cache == "either":
+        asked = said.word("mamba-cache-mode")
+        return "all" if every and asked != "align" else "align"
+    return "all" if rules.mamba_cache == "all" and every else "none"
+
+
+def _extras(settings: Settings, said: Said, rules: Rules) -> Settings:
+    """Adapters, offloading, other modalities, and what else takes memory."""
+    backend = text(said.json("attention-config"), "backend", "attention-config")
+    lora = Lora(said.number("max-loras", 1), said.number("max-lora-rank", 16), said.on("fully-sharded-loras"))
+    limits = said.json("limit-mm-per-prompt")
+    return settings._replace(
+        attention_backend=said.word("attention-backend") or said.word("VLLM_ATTENTION_BACKEND") or backend,
+        lora=lora if said.on("enable-lora") else None,
+        cpu_offload_bytes=said.gib("cpu-offload-gb"),
+        swap_space_bytes=0 if rules.v1 else said.gib("swap-space", rules.swap_space_gib),
+        kv_offloading_bytes=said.gib("kv-offloading-size"),
+        mm_limits=tuple(sorted((name, count) for name, count in limits.items() if isinstance(count, int))),
+        skip_mm_profiling=said.on("skip-mm-profiling"),
+        language_model_only=said.on("language-model-only"),
+        sleep_mode=said.on("enable-sleep-mode"),
+    )

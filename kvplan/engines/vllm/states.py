@@ -1,0 +1,84 @@
+"""States of fixed size as vLLM shards and stores them."""
+
+from typing import NamedTuple
+
+from kvplan.core.mixers import Mixer
+from kvplan.core.units import ceil_to
+from kvplan.engines.vllm.content import PLAIN
+
+
+class StateForm(NamedTuple):
+    """How states are kept: element types (``ssm_dtype`` ``auto``: as the model asks, else as the convolution's), tokens
+    drafted at once, whose inputs the convolution keeps too, the blocks of one sequence, and the tokens of a block.
+    ``every_block``: the state at the end of each block is kept."""
+
+    conv_dtype: str
+    ssm_dtype: str = "auto"
+    n_drafted: int = 0
+    n_blocks: int = 1
+    block_tokens: int = 0
+    every_block: bool = False
+
+
+def state_bytes(mixer: Mixer, tp: int, form: StateForm) -> int:
+    """Bytes of one sequence's state on one rank.
+
+    Source: vllm 0.33 model_executor/layers/mamba/mamba_utils.py, MambaStateShapeCalculator and MambaStateDtypeCalculator.
+    """
+    conv = PLAIN[form.conv_dtype]
+    match mixer.kind:
+        case "mamba1":
+            rows = mixer.inner_dim // tp
+            return rows * (mixer.conv_kernel - 1) * conv + rows * mixer.state_dim * _ssm(None, form)
+        case "mamba2":
+            groups = mixer.n_groups if mixer.n_groups % tp == 0 else tp
+            channels = (mixer.inner_dim + 2 * groups * mixer.state_dim) // tp
+            state = mixer.n_heads // tp * mixer.head_dim * mixer.state_dim
+            return channels * (mixer.conv_kernel - 1 + form.n_drafted) * conv + state * _ssm(mixer.state_dtype, form)
+        case "gated_delta":
+            channels = mixer.conv_dim // tp
+            state = mixer.n_v_heads // tp * mixer.v_head_dim * mixer.k_head_dim
+            asked = "float32" if mixer.per_channel else mixer.state_dtype
+            return channels * (mixer.conv_kernel - 1 + form.n_drafted) * conv + state * _ssm(asked, form)
+        case "short_conv":
+            return mixer.channels // tp * (mixer.conv_kernel - 1 + form.n_drafted) * conv
+        case "linear":
+            return mixer.state_elems // tp * conv
+        case _:
+            return 0
+
+
+def _ssm(asked: str | None, form: StateForm) -> int:
+    """Bytes of a state's element."""
+    named = form.ssm_dtype if form.ssm_dtype != "auto" else asked
+    return PLAIN[named or form.conv_dtype]
+
+
+def checkpoint_tokens(mixer: Mixer, capability: tuple[int, int] | None) -> int | None:
+    """The grid on which a layer can export its state inside a prefill, None where it can't.
+
+    Source: vllm 0.33 mamba_mixer2.py (any token), gdn/qwen_gdn_linear_attn.py, _resolve_gdn_prefill_backend (FlashInfer's
+    kernel: Hopper, and Blackwell for key heads of 128); Kimi's has none, gdn/kimi_gdn_linear_attn.py.
+    """
+    if mixer.kind == "mamba2":
+        return 1
+    if mixer.kind == "gated_delta" and capability is not None and not mixer.per_channel:
+        blackwell = capability[0] in (10, 12) and mixer.k_head_dim == 128
+        return GDN_CHUNK if capability[0] == 9 or blackwell else None
+    return None
+
+
+GDN_CHUNK = 64
+SCAN_CHUNK = 256  # tokens of Mamba-2's chunked scan, to which blocks are aligned where every block's state is kept
+
+
+def aligned_block(block_tokens: int, kernel_tokens: int, grid: int, state: int, token: int) -> int:
+    """The block of a hybrid: at least ``block_tokens``, whose attention page holds ``state`` bytes.
+
+    ``kernel_tokens`` is the smallest block of the attention kernel, ``grid`` that of checkpoints, ``token`` the bytes of one
+    token in one attention layer. Source: vllm 0.33 platforms/interface.py, _align_hybrid_block_size.
+    """
+    import math
+
+    step = math.lcm(max(kernel_tokens, block_tokens), grid)
+    return max(block_tokens, ceil_to(step * -(-state // (step * token)), kernel_tokens))

@@ -1,0 +1,33 @@
+"""The releases of vLLM, and what of a version's text counts."""
+
+from functools import lru_cache
+
+from kvplan.core.errors import RequestError
+
+_RELEASES = (
+    "0.6: 0 1 2 3 4 5 6 / 0.7: 0 1 2 3 / 0.8: 0 1 2 3 4 5 / 0.9: 0 1 2 / 0.10: 0 1 2 / 0.11: 0 1 2 / 0.12: 0 / 0.13: 0 / 0.14: 0 1 / "
+    "0.15: 0 1 / 0.16: 0 / 0.17: 0 1 / 0.18: 0 1 / 0.19: 0 1 / 0.20: 0 1 2 / 0.21: 0 / 0.22: 0 1 / 0.23: 0 / 0.24: 0 / 0.25: 0 1 / "
+    "0.26: 0 / 0.27: 0 1 / 0.28: 0 / 0.29: 0 / 0.30: 0 / 0.31: 0 / 0.32: 0 / 0.33: 0"
+)
+VERSIONS = tuple(
+    f"{line.strip()}.{patch}" for line, _, patches in (part.partition(":") for part in _RELEASES.split("/")) for patch in patches.split()
+)
+"""Releases from 0.6 on, oldest first."""
+
+
+@lru_cache(maxsize=1024)
+def release(version: str) -> tuple[int, int, int]:
+    """``0.20.2rc1`` and ``v0.20.2.post1`` as (0, 20, 2): a pre-release behaves as what it precedes.
+
+    Raises RequestError for text that begins with no number.
+    """
+    numbers = []
+    for part in version.removeprefix("v").split(".")[:3]:
+        digits = part[: next((i for i, char in enumerate(part) if not char.isdecimal()), len(part))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    if not numbers:
+        raise RequestError("unknown_version", f"vllm: '{version}' is not a version", hint=f"write it as vllm@{VERSIONS[-1]}")
+    major, minor, patch = (*numbers, 0, 0)[:3]
+    return major, minor, patch
