@@ -13,9 +13,10 @@ from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, DEFAULT_BLOCK, HOPPER, Kernel, Traits, kernel, traits
 from kvplan.engines.vllm.classes import CACHE_AS_MODEL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
+from kvplan.engines.vllm.demand import Demand
 from kvplan.engines.vllm.groups import CannotUnify, Group, group
 from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, latent_bytes, slots
-from kvplan.engines.vllm.pool import Demand, Pool, pool
+from kvplan.engines.vllm.pool import Pool, pool
 from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.stages import stage_of
@@ -49,10 +50,8 @@ def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[
         groups = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio, side_by_side=found.compressed)
     except CannotUnify as reason:
         problem = str(reason)
-    demand = Demand(in_flight_tokens(settings, rules), settings.dcp, settings.max_num_batched_tokens)
-    return Cache(
-        found, chosen, form, pool(groups, settings.pp, demand, null_block=rules.reserves_null_block, by_group=rules.needs_by_group), problem
-    )
+    demand = Demand(in_flight_tokens(settings, rules), settings.max_num_batched_tokens, settings.dcp)
+    return Cache(found, chosen, form, pool(groups, settings.pp, demand, rules), problem)
 
 
 def resolved_dtype(model: ModelSpec, settings: Settings) -> str:

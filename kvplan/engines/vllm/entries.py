@@ -2,6 +2,7 @@
 
 from kvplan.core.ledger import Basis, Entry, Interval, exactly
 from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
 from kvplan.engines.vllm.profile import Profile
 from kvplan.engines.vllm.settings import Settings
 
@@ -41,19 +42,37 @@ def after_loading(copied: Interval, adapter_bytes: int, settings: Settings, plac
     return tuple(found)
 
 
-def pool(size: Interval, place: str, *, block_bytes: int, reserved: bool) -> Entry:
-    """The pool that the engine reserves, or the blocks that the workload takes."""
-    what = "as many blocks of {bytes_per_block} bytes as the budget holds" if reserved else "blocks of {bytes_per_block} bytes"
-    exact = size.low == size.high
+def pool(size: Interval, place: str, basis: Basis, *, block_bytes: int) -> Entry:
+    """The pool that the engine reserves; ``basis`` is that of what the profile run leaves for it."""
     return Entry(
         term="kv_cache",
-        name="kv cache pool" if reserved else "kv cache blocks",
+        name="kv cache pool",
         place=place,
         size=size,
-        basis="exact" if exact else "calibrated",
-        formula=what,
+        basis="exact" if size.low == size.high else basis,
+        formula="as many blocks of {bytes_per_block} bytes as the budget holds",
         inputs={"bytes_per_block": block_bytes},
         source="vllm 0.33 v1/core/kv_cache_planning.py",
+    )
+
+
+def blocks(size: Interval, place: str, load: Workload, *, block_bytes: int) -> Entry:
+    """The blocks that a workload takes; how many are in flight beyond the windows is not known to the block."""
+    inputs: dict[str, int | str] = {
+        "batch": load.batch,
+        "ctx": load.ctx_tokens,
+        "n_blocks": size.best // max(1, block_bytes),
+        "bytes_per_block": block_bytes,
+    }
+    return Entry(
+        term="kv_cache",
+        name="kv cache blocks",
+        place=place,
+        size=size,
+        basis="exact" if size.low == size.high else "modeled",
+        formula="{batch} sequences of {ctx} tokens, what is in flight beyond windows, a null block: {n_blocks} · {bytes_per_block} B",
+        inputs=inputs,
+        source="vllm 0.33 v1/core/single_type_kv_cache_manager.py",
     )
 
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mixer, Mla
 from kvplan.core.model import Layer, ModelSpec
-from kvplan.core.units import ceil_div
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.compressed import compressed
 from kvplan.engines.vllm.content import PER_TENSOR, head_bytes
@@ -127,22 +126,3 @@ def latent_bytes(elems: int, form: Form) -> int:
     if form.sparse_packed:
         return FP8_DS_MLA
     return elems * (1 if form.kv_dtype in PER_TENSOR else form.elem_bytes)
-
-
-def request_blocks(slot: Slot, max_model_len: int, in_flight: int, dcp: int, encoder_tokens: int) -> int:
-    """Blocks that one sequence of ``max_model_len`` tokens takes of a slot.
-
-    ``in_flight`` tokens may be scheduled beyond the window; ``encoder_tokens`` is what the scheduler reserves for encoders.
-    Source: vllm 0.33 v1/kv_cache_interface.py, max_admission_blocks_per_request and max_memory_usage_bytes.
-    """
-    if slot.kind == "state":
-        return slot.n_states
-    if slot.kind == "block_state":
-        return ceil_div(max_model_len, slot.block_tokens) + slot.n_states - 1
-    if slot.kind == "cross":
-        return ceil_div(encoder_tokens, slot.block_tokens)
-    if slot.kind == "sliding":
-        return ceil_div(min(slot.window_tokens - 1 + in_flight, max_model_len), slot.block_tokens) + 1
-    if slot.kind == "chunked":
-        return ceil_div(min(slot.window_tokens + in_flight, max_model_len), slot.block_tokens)
-    return ceil_div(ceil_div(max_model_len, dcp) if slot.spread else max_model_len, slot.block_tokens)

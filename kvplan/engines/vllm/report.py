@@ -12,14 +12,14 @@ from kvplan.engines.vllm.states import state_bytes
 
 
 def kv_plan(model: ModelSpec, cache: Cache, load: Workload, stage: int, dtype: str) -> KvPlan:
-    """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group.
+    """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group, those in flight and the null block included.
 
     ``dtype`` is the model's type, which is the cache's where that has none of its own.
     """
     members = [member for group in cache.pool.groups for member in group.members if member.stage == stage]
     tokens = [member.slot for member in members if member.slot.kind not in ("state", "block_state", "cross")]
     name = dtype if cache.form.kv_dtype == "auto" else cache.form.kv_dtype
-    reserved = load.batch * cache.pool.request_blocks(load.ctx_tokens) * cache.pool.block_bytes[stage]
+    reserved = cache.pool.held_blocks(load.ctx_tokens, load.batch).best * cache.pool.block_bytes[stage]
     ideal, longer = (_ideal(model, cache.form, n) for n in (load.ctx_tokens, load.ctx_tokens + 1))
     return KvPlan(
         k_dtype=name,

@@ -7,7 +7,8 @@ from kvplan.core.mixers import GatedDeltaNet, LinearAttention, Mamba1, RgLru, Sh
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, kernel, traits
 from kvplan.engines.vllm.content import head_bytes, is_quantized
-from kvplan.engines.vllm.pages import Form, request_blocks
+from kvplan.engines.vllm.demand import Demand, request_blocks
+from kvplan.engines.vllm.pages import Form
 from kvplan.engines.vllm.rules import engine_rules
 from kvplan.engines.vllm.slots import Slot
 
@@ -51,12 +52,12 @@ def test_bytes_of_a_head(kv_dtype: str, n_bytes: int) -> None:
     ],
 )
 def test_blocks_of_a_request(slot: Slot, n_blocks: int) -> None:
-    assert request_blocks(slot, 1000, 448, 1, 320) == n_blocks
+    assert request_blocks(slot, 1000, Demand(448, 320)) == n_blocks
 
 
 def test_context_parallel_ranks_share_the_tokens() -> None:
-    assert request_blocks(Slot("full", 16, 1), 1000, 0, 2, 0) == 32
-    assert request_blocks(Slot("full", 16, 1, spread=False), 1000, 0, 2, 0) == 63
+    assert request_blocks(Slot("full", 16, 1), 1000, Demand(0, 0, dcp=2)) == 32
+    assert request_blocks(Slot("full", 16, 1, spread=False), 1000, Demand(0, 0, dcp=2)) == 63
 
 
 STATES = [

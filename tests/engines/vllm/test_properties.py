@@ -58,7 +58,6 @@ def test_more_ranks_never_make_one_heavier(name: str, tp: int) -> None:
 def test_a_workload_needs_what_its_blocks_take(name: str, ctx: int, batch: int) -> None:
     found = Deployment(MODELS[name], settled(model=MODELS[name]), NOWHERE)
     load = Workload(ctx, batch, ctx)
-    assert found.kv(load).reserved_bytes % batch == 0
     assert found.need_bytes("gpu0", load).best - found.need_bytes("gpu0", load._replace(batch=1)).best == (
         found.kv(load).reserved_bytes - found.kv(load._replace(batch=1)).reserved_bytes
     )
