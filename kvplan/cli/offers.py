@@ -28,3 +28,10 @@ def models() -> list[str]:
     from kvplan.specs import builtin
 
     return builtin.ids()
+
+
+def pages() -> list[str]:
+    """Rules and terms that have a page."""
+    from kvplan.explainer import manual
+
+    return list(manual.ids())

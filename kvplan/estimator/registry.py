@@ -29,6 +29,12 @@ def known_engines() -> list[str]:
     return list(_discover.claimants(ENGINES, "NAMES"))
 
 
+def engines() -> list[tuple[Engine[object], tuple[str, ...]]]:
+    """Every engine with the names that people call it by."""
+    names = [module.NAMES for module in _discover.modules(ENGINES).values()]
+    return [(find_engine(called[0]), tuple(called)) for called in names]
+
+
 def reader_of(form: str) -> str:
     """Who runs files of the format ``form`` as they lie, in words."""
     readers = [name for name in known_engines() if form in find_engine(name).formats]
