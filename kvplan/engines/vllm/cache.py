@@ -11,9 +11,10 @@ from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.core.units import ceil_to
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, DEFAULT_BLOCK, HOPPER, Kernel, Traits, kernel, traits
-from kvplan.engines.vllm.classes import CACHE_AS_MODEL
+from kvplan.engines.vllm.classes import CACHE_AS_MODEL, FP8_ON_BLACKWELL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
 from kvplan.engines.vllm.demand import Demand
+from kvplan.engines.vllm.drafting import next_layers, retained_tokens
 from kvplan.engines.vllm.groups import CannotUnify, Group, group
 from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, latent_bytes, slots
 from kvplan.engines.vllm.pool import Pool, pool
@@ -38,8 +39,8 @@ class Cache(NamedTuple):
 def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[int, int] | None) -> Cache:
     """The cache of ``model`` and its drafter."""
     found = traits(model)
-    kv_dtype = resolved_dtype(model, settings)
-    chosen = kernel(found, kv_dtype, capability, settings.block_size, settings.attention_backend)
+    settings = settings._replace(kv_cache_dtype=resolved_dtype(model, settings, rules, capability))
+    chosen = kernel(found, settings.kv_cache_dtype, capability, settings.block_size, settings.attention_backend)
     grid = _grid(model, capability) if rules.exports_states else None
     forced = _forced(rules, capability)
     form = _form(model, settings, found, chosen, grid, forced=forced)
@@ -50,17 +51,22 @@ def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[
         groups = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio, side_by_side=found.compressed)
     except CannotUnify as reason:
         problem = str(reason)
-    demand = Demand(in_flight_tokens(settings, rules), settings.max_num_batched_tokens, settings.dcp)
+    retained = retained_tokens(model, settings.speculative) if rules.retains_for_drafts else 0
+    demand = Demand(in_flight_tokens(settings, rules), settings.max_num_batched_tokens, settings.dcp, retained)
     return Cache(found, chosen, form, pool(groups, settings.pp, demand, rules), problem)
 
 
-def resolved_dtype(model: ModelSpec, settings: Settings) -> str:
-    """The type of the cache; ``auto`` is what the checkpoint asks for, else the model's own."""
+def resolved_dtype(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[int, int] | None) -> str:
+    """The type of the cache; ``auto`` is what the checkpoint asks for, or its class, else the model's own."""
     if model.architecture in CACHE_AS_MODEL:
         return "auto"
-    if settings.kv_cache_dtype != "auto":
-        return settings.kv_cache_dtype
-    return model.kv_dtype or "auto"
+    if settings.kv_cache_dtype != "auto" or model.kv_dtype:
+        return settings.kv_cache_dtype if settings.kv_cache_dtype != "auto" else model.kv_dtype or "auto"
+    blackwell = rules.fp8_on_blackwell and (capability or HOPPER)[0] == DATA_CENTER_BLACKWELL
+    if blackwell and model.architecture in FP8_ON_BLACKWELL:
+        return "fp8_e4m3"
+    found = traits(model) if rules.packs_sparse else None
+    return "fp8_ds_mla" if found and found.latent and found.sparse else "auto"
 
 
 def in_flight_tokens(settings: Settings, rules: Rules) -> int:
@@ -95,7 +101,7 @@ def _state_mixers(model: ModelSpec) -> list[Mixer]:
 
 
 def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | None, grid: int | None, *, forced: int = 0) -> Form:
-    """The form of all pages, aligned where states lie beside attention."""
+    """The form of all pages, aligned where states lie beside attention; the settings' type of the cache is resolved."""
     block = settings.block_size or (chosen.block_tokens if chosen else DEFAULT_BLOCK)
     block = ceil_to(block, forced) if forced and found.latent else block
     elem = DTYPES[settings.dtype].block_bytes
@@ -110,7 +116,7 @@ def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | 
         block_tokens=settings.max_model_len,
     )
     packed = chosen is not None and chosen.packed
-    form = Form(settings.tp, block, resolved_dtype(model, settings), elem, state, sparse_packed=packed, windows=settings.sliding_window)
+    form = Form(settings.tp, block, settings.kv_cache_dtype, elem, state, sparse_packed=packed, windows=settings.sliding_window)
     if found.hybrid:
         return _aligned(model, form, found, chosen, grid if aligned else None)
     if form.kv_dtype in TURBOQUANT:
@@ -166,4 +172,4 @@ def drafter(model: ModelSpec, settings: Settings) -> tuple[LayerRun, ...]:
         return ()
     if settings.speculative.model is not None:
         return model.draft.runs if model.draft else ()
-    return model.mtp if settings.speculative.method == "mtp" else ()
+    return next_layers(model) if settings.speculative.method == "mtp" else ()

@@ -7,7 +7,7 @@ from kvplan.core.ledger import Refusal
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm import checks
-from kvplan.engines.vllm.cache import Cache, resolved_dtype
+from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.classes import WITHOUT_PIPELINE
 from kvplan.engines.vllm.length import length
 from kvplan.engines.vllm.rules import Rules
@@ -148,7 +148,7 @@ def _kernel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refu
         "KV117",
         "config",
         f"No valid attention backend found for cuda with AttentionSelectorConfig(head_size={width}, dtype=torch.{settings.dtype}, "
-        f"kv_cache_dtype={resolved_dtype(model, settings)}, block_size={settings.block_size}, use_mla={cache.traits.latent}, "
+        f"kv_cache_dtype={cache.form.kv_dtype}, block_size={settings.block_size}, use_mla={cache.traits.latent}, "
         f"use_sparse={cache.traits.sparse}).",
     )
 

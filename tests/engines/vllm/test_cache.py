@@ -96,9 +96,41 @@ def test_a_drafter_joins_the_last_stage() -> None:
 
 def test_the_type_of_the_cache() -> None:
     asks = LLAMA._replace(kv_dtype="fp8")
-    assert resolved_dtype(asks, settled()) == "fp8"
-    assert resolved_dtype(asks, settled("--kv-cache-dtype bfloat16")) == "bfloat16"
-    assert resolved_dtype(kvplan.load_model("falcon-7b"), settled("--kv-cache-dtype fp8")) == "auto"
+    assert resolved_dtype(asks, settled(), NOW, HOPPER) == "fp8"
+    assert resolved_dtype(asks, settled("--kv-cache-dtype bfloat16"), NOW, HOPPER) == "bfloat16"
+    assert resolved_dtype(kvplan.load_model("falcon-7b"), settled("--kv-cache-dtype fp8"), NOW, HOPPER) == "auto"
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "capability", "flags", "kept"),
+    [
+        pytest.param("glm-5", "0.33.0", BLACKWELL, "", "fp8_e4m3", id="the class asks for it"),
+        pytest.param("glm-5", "0.28.0", BLACKWELL, "", "auto", id="not yet"),
+        pytest.param("glm-5", "0.33.0", HOPPER, "", "auto", id="not on this card"),
+        pytest.param("glm-5", "0.33.0", BLACKWELL, "--kv-cache-dtype bfloat16", "bfloat16", id="the user says otherwise"),
+        pytest.param("deepseek-v3.2", "0.33.0", BLACKWELL, "", "auto", id="another class"),
+        pytest.param("deepseek-v3.2", "0.11.0", HOPPER, "", "fp8_ds_mla", id="packed at first"),
+        pytest.param("deepseek-v3.2", "0.12.0", HOPPER, "", "auto", id="not any more"),
+        pytest.param("deepseek-v3", "0.11.0", HOPPER, "", "auto", id="nothing is picked"),
+    ],
+)
+def test_sparse_latents_may_be_kept_in_fewer_bits(name: str, version: str, capability: tuple[int, int], flags: str, kept: str) -> None:
+    model = kvplan.load_model(name)
+    assert resolved_dtype(model, settled(flags, version, model), engine_rules(version), capability) == kept
+
+
+def test_windows_keep_more_for_several_next_token_layers() -> None:
+    window = Layer((SAME_WINDOW,), (), ())
+    model = layered(LLAMA, window)._replace(mtp=(LayerRun(3, window),))
+
+    def blocks(n_tokens: int, version: str = "0.33.0") -> int:
+        drafted = settled(f"--max-num-batched-tokens 2049 --spec-method mtp --spec-tokens {n_tokens}", version, model)
+        return cache(model, drafted, engine_rules(version), HOPPER).pool.request_blocks(4096 * 4)
+
+    # 511 + 2 · 2049 tokens fill the last of 289 blocks but for 15; three tokens drafted retain two more before the window
+    assert [blocks(n) for n in (1, 3)] == [290, 290]
+    assert blocks(18) == blocks(1) + 1
+    assert blocks(18, "0.26.0") == blocks(1, "0.26.0")
 
 
 def test_tokens_in_flight() -> None:
