@@ -113,7 +113,7 @@ def _place(total: PlaceTotal) -> dict[str, object]:
     return {
         "id": total.place.id,
         "capacity_bytes": total.place.capacity_bytes,
-        "usable_bytes": total.place.usable_bytes,
+        "usable_bytes": total.usable_bytes,
         "total_bytes": total.total.best,
         **_sizes("needed_", total.needed),
         "verdict": total.verdict,

@@ -12,7 +12,8 @@ from kvplan.engines.vllm.states import state_bytes
 
 
 def kv_plan(model: ModelSpec, cache: Cache, load: Workload, stage: int, dtype: str) -> KvPlan:
-    """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group, those in flight and the null block included.
+    """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group, with those in flight and the
+    null block.
 
     ``dtype`` is the model's type, which is the cache's where that has none of its own.
     """

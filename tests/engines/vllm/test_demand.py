@@ -63,7 +63,7 @@ def test_what_is_in_flight_counts_once() -> None:
     found = Deployment(GEMMA, settled("--max-model-len 32768", model=GEMMA), card("h100-sxm"))
     plan = found.kv(Workload(32768, 64, 32767))
     assert plan.reserved_bytes == (6 * (64 * 65 + 512) + 64 * 2048 + 1) * 1_310_720
-    assert 64 * (6 * 1089 + 2048) * 1_310_720 > 3 * plan.reserved_bytes  # what 64 requests would take on their own
+    assert 3 * plan.reserved_bytes < 64 * (6 * 1089 + 2048) * 1_310_720  # what 64 requests would take on their own
 
 
 def test_blocks_without_a_pool_are_as_sure_as_they_are() -> None:
