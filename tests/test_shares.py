@@ -6,7 +6,7 @@ import pytest
 
 import kvplan
 from kvplan.core.checkpoint import Checkpoint, Holding
-from kvplan.core.shares import by_role
+from kvplan.core.shares import by_role, stored_bytes
 from kvplan.render import shares
 from tests.running import Run
 
@@ -17,7 +17,25 @@ def test_shares_sum_to_the_model(name: str) -> None:
     found = by_role(spec)
     assert sum(share.n_params for share in found) == spec.n_params
     assert sum(share.n_active for share in found) == spec.n_active_params
-    assert sum(share.n_bytes for share in found) == spec.weight_bytes
+    assert sum(share.n_bytes for share in found) == spec.weight_bytes == stored_bytes(spec)
+
+
+def test_bytes_stored_are_those_of_the_headers_where_a_quantized_model_has_them() -> None:
+    holdings = (
+        Holding("model", "scale", "bfloat16", 2, 10, 20),
+        Holding("model", "expert", "uint8", 2, 300, 300),
+        Holding("model", "expert", "bfloat16", 1, 50, 100),
+        Holding("mtp", "expert", "uint8", 1, 7, 7),
+        Holding("model", "other", "float32", 1, 1, 4),
+    )
+    files = Checkpoint("safetensors", "headers", n_files=1, file_bytes=500, n_bytes=431, holdings=holdings)
+    spec = kvplan.load_model("gpt-oss-20b")._replace(checkpoint=files)
+    sizes = {share.role: share.n_bytes for share in by_role(spec)}
+    assert (sizes["expert"], sizes["scale"], sizes["other"], sizes["norm"]) == (400, 20, 4, 0)
+    assert stored_bytes(spec) == sum(sizes.values()) == files.bytes_in("model")
+    assert shares.by_role(spec)[-1].split() == ["total", f"{spec.n_params:,}", f"{spec.n_active_params:,}", "424"]
+    plain = kvplan.load_model("llama-2-7b")._replace(checkpoint=files)
+    assert stored_bytes(plain) == plain.weight_bytes  # as it will be loaded, whatever it lies there as
 
 
 def test_active_experts_are_those_that_a_token_visits(kvplan: Run) -> None:
@@ -47,6 +65,7 @@ def test_parts_are_named_with_their_bytes_and_types() -> None:
         "  next-token layers    200 B  bfloat16",
         "",
     ]
+    assert shares.besides(spec._replace(checkpoint=held._replace(format="gguf")))[0] == "2 GGUF files, 3.00 MiB"
     by_size = spec._replace(checkpoint=held._replace(basis="file sizes", holdings=(), n_files=1))
     assert shares.besides(by_size) == ["1 safetensors file, 3.00 MiB; their headers were not read", ""]
 

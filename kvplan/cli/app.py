@@ -8,6 +8,8 @@ from kvplan.cli import catalog, offers, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.cli.version import about
 
+_ARGUMENTS = {"[MODEL": offers.models, "[RULE": offers.pages}
+
 
 class _Grouped(click.Command):
     """Help with options under headings, and examples below."""
@@ -17,7 +19,7 @@ class _Grouped(click.Command):
         params: list[click.Parameter] = [_option(option) for option in command.options]
         if command.argument:
             nargs = -1 if command.many else 1
-            offered = _offer(offers.models) if command.argument.startswith("[MODEL") else None
+            offered = next((_offer(words) for begun, words in _ARGUMENTS.items() if command.argument.startswith(begun)), None)
             params.append(click.Argument(["words"], nargs=nargs, required=False, metavar=command.argument, shell_complete=offered))
         super().__init__(command.name, params=params, help=command.help, short_help=command.help.split("\n")[0].rstrip("."))
 

@@ -8,9 +8,10 @@ def values(flag: str) -> list[str]:
 
         return ["local", "none", *table.ids()]
     if flag == "--dtype":
+        from kvplan.core.dtypes import PLAIN
         from kvplan.specs import paper
 
-        return ["auto", *paper.PLAIN, *paper.names()]
+        return ["auto", *PLAIN, *paper.names()]
     if flag == "--kv-dtype":
         from kvplan.core.dtypes import DTYPES
 
@@ -27,3 +28,10 @@ def models() -> list[str]:
     from kvplan.specs import builtin
 
     return builtin.ids()
+
+
+def pages() -> list[str]:
+    """Rules and terms that have a page."""
+    from kvplan.explainer import manual
+
+    return list(manual.ids())

@@ -39,7 +39,7 @@ def _in_other_signs(problem: UnicodeError) -> tuple[str, int]:
     return "".join(signs.get(code) or f"\\u{code:04x}" for code in codes), problem.end
 
 
-_SIGNS = {ord(sign): plain for sign, plain in {"·": "*", "×": "x", "–": "-", "−": "-", "≈": "~", "²": "^2", "…": "..."}.items()}
+_SIGNS = {ord(sign): plain for sign, plain in {"·": "*", "×": "x", "–": "-", "−": "-", "≈": "~", "²": "^2", "⁹": "^9", "…": "..."}.items()}
 
 
 def write(text: str, said: Said) -> None:

@@ -1,15 +1,23 @@
 """What the files of a checkpoint hold, as their headers say it: tensors, summed by what they are for."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
 Part = Literal["model", "mtp", "tower", "tied", "buffer"]
 """``model``: what the plain model is made of, scales of quantized tensors included. The rest is there besides:
 ``mtp``: next-token-prediction layers. ``tower``: an encoder or a voice that the model's class does not build. ``tied``: stored a
 second time although the model shares it. ``buffer``: tables that engines compute themselves."""
+
+PARTS: dict[Part, str] = {
+    "model": "the model",
+    "mtp": "next-token layers",
+    "tower": "encoders left out by its class",
+    "tied": "what the model shares, stored again",
+    "buffer": "tables computed anew",
+}
+"""The parts in words."""
 
 
 class Tensor(NamedTuple):
@@ -33,7 +41,7 @@ class Holding(NamedTuple):
     """All tensors of one part, role and element type."""
 
     part: Part
-    role: "Role"
+    role: Role
     dtype: str
     n_tensors: int
     n_elems: int
@@ -60,8 +68,12 @@ class Checkpoint(NamedTuple):
         """Bytes of the tensors in ``parts``."""
         return sum(held.n_bytes for held in self.holdings if held.part in parts)
 
+    def facts(self) -> dict[str, object]:
+        """Every field but the tensors, of which there may be a hundred thousand."""
+        return {name: value for name, value in self._asdict().items() if name != "tensors"}
 
-def summed(tensors: Iterable[tuple[Part, "Role", Tensor]]) -> tuple[Holding, ...]:
+
+def summed(tensors: Iterable[tuple[Part, Role, Tensor]]) -> tuple[Holding, ...]:
     """Tensors that are classified already, as holdings in the order of appearance."""
     sums: dict[tuple[Part, Role, str], list[int]] = {}
     for part, role, tensor in tensors:

@@ -79,6 +79,9 @@ DTYPES = {
     )
 }
 
+PLAIN = ("float32", "float16", "bfloat16", "float64")
+"""What weights are kept in where nothing is quantized."""
+
 _ALIASES = {
     "fp64": "float64",
     "double": "float64",

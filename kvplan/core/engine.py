@@ -43,7 +43,8 @@ class Parsed(NamedTuple):
 class Capacity(NamedTuple):
     """What the engine's cache pool holds, None for an engine without one.
 
-    ``max_ctx_tokens`` and ``max_batch`` are the exact inverses of the estimate.
+    ``max_ctx_tokens`` is the longest context that fits, of an engine with a pool the longest that it starts with, one sequence at a
+    time; ``max_batch`` the largest batch that fits for certain. Both are exact inverses of the estimate.
     """
 
     kv_budget: Interval | None
@@ -82,6 +83,10 @@ class Deployment(Protocol):
         """What this workload needs at ``place``: the hot path of sweeps and inverses, integers only."""
         ...
 
+    def usable_bytes(self, place: str) -> int | None:
+        """What the engine may use of ``place`` where that is less than the place has: all that it holds beside its pool, and the pool."""
+        ...
+
     def phases(self, load: Workload) -> Phases:
         """Live tensor bytes by phase."""
         ...
@@ -112,7 +117,7 @@ class Engine(Protocol[S]):
 
     @property
     def versions(self) -> Sequence[str]:
-        """Versions whose rules are modelled, oldest first."""
+        """Versions whose rules are modeled, oldest first."""
         ...
 
     @property

@@ -7,27 +7,9 @@ from kvplan.core.checkpoint import Checkpoint
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mixer
+from kvplan.core.roles import Role
 from kvplan.core.rope import RopeScaling
 
-Role = Literal[
-    "embedding",
-    "lm_head",
-    "norm",
-    "attention",
-    "indexer",
-    "mixer",
-    "mlp",
-    "router",
-    "expert",
-    "shared_expert",
-    "encoder",
-    "vision",
-    "audio",
-    "projector",
-    "next_token",
-    "scale",
-    "other",
-]
 Shard = Literal["replicated", "column", "row", "kv", "vocab", "expert"]
 
 
@@ -38,8 +20,6 @@ class WeightGroup(NamedTuple):
     them once loaded, where that differs again (routers in bfloat16 that run in float32). ``shard`` is what tensor parallelism
     splits: output features (column), input features (row), KV heads, the vocabulary, whole experts, or nothing.
     ``tied_to`` names the group whose memory it shares; a tied group holds no bytes and no parameters of its own.
-    Role ``scale`` is storage that belongs to no parameter: scales and zero points of quantized tensors, masks, tables.
-    ``next_token`` are layers that predict further tokens, in files whose own count of parameters includes them (GGUF).
     """
 
     name: str

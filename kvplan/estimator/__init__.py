@@ -12,7 +12,7 @@ from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
 from kvplan.core.workload import Workload
-from kvplan.estimator import engines, findings, inverse
+from kvplan.estimator import engines, findings, inverse, nodes
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
@@ -20,6 +20,7 @@ from kvplan.estimator.registry import check_reads
 from kvplan.specs import load_model
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Unpack
 
     from kvplan.estimator.options import Keywords
@@ -62,6 +63,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     deployment = _deployment(engine, model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
     places = tuple(_place_total(place, entries, deployment, load) for place in _places(node, entries))
+    capacity = inverse.capacity(deployment, node, load, model.max_ctx_tokens)
     found = Estimate(
         model=model,
         size=size,
@@ -76,7 +78,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         places=places,
         phases=deployment.phases(load),
         kv=kv,
-        capacity=inverse.capacity(deployment, node, load, model.max_ctx_tokens),
+        capacity=capacity,
         refusals=(*parsed.refusals, *deployment.refusals),
         fits_on=(),
         predicted_log=deployment.log_lines(),
@@ -85,14 +87,16 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
             *parsed.findings,
             *notes,
             *findings.of_node(node),
-            *findings.of_split(options, node, engine.shown(settings).get("tp")),
+            *findings.of_split(options, node, engine.shown(settings)),
             *findings.of_model(model, kv.reserved_bytes),
             *deployment.findings,
+            *findings.of_pool(engine.name, deployment, node, load, capacity),
         ),
     )
     if found.verdict in ("fits", "tight"):
         return found
-    return found._replace(fits_on=_fits_on(engine, settings, found))
+    shape = ANY if options.command else load
+    return found._replace(fits_on=_fits_on(engine, lambda other: engine.resolve(parsed, shape, model, other, version), found))
 
 
 def _default_engine(options: Options) -> str:
@@ -191,14 +195,18 @@ def _attached() -> Node:
     return probe.attached() or UNKNOWN_NODE
 
 
-def _fits_on(engine: Engine[object], settings: object, found: Estimate) -> tuple[Candidate, ...]:
+def _fits_on(engine: Engine[object], settle: "Callable[[Node], object]", found: Estimate) -> tuple[Candidate, ...]:
     from kvplan.hardware import catalog
 
-    kept = sum(entry.size.low for entry in found.entries if entry.term in _KEPT_ANYWHERE)
-    return inverse.fits_on(lambda node: _deployment(engine, found.model, settings, node), catalog.candidates(kept), found.workload)
+    def deploy(node: Node) -> Deployment | None:
+        try:
+            settings = settle(node)
+        except RequestError:  # flags that contradict such a node
+            return None
+        used = nodes.n_devices(engine.shown(settings))
+        return _deployment(engine, found.model, settings, node) if used == max(1, len(node.gpus)) else None
 
-
-_KEPT_ANYWHERE = ("weights", "kv_cache", "recurrent_state")  # the rest depends on the GPU
+    return nodes.fits_on(deploy, catalog.candidates(0), found)
 
 
 _deployments: dict[tuple[int, object, Node], tuple[ModelSpec, Deployment]] = {}
@@ -217,4 +225,5 @@ def _deployment(engine: Engine[object], model: ModelSpec, settings: object, node
 def _place_total(place: Place, entries: tuple[Entry, ...], deployment: Deployment, load: Workload) -> PlaceTotal:
     needed = deployment.need_bytes(place.id, load)
     here = total(entry.size for entry in entries if entry.place == place.id)
-    return PlaceTotal(place, here, needed, inverse.verdict(place.usable_bytes, needed))
+    usable = inverse.usable_bytes(deployment, place)
+    return PlaceTotal(place, usable, here, needed, inverse.verdict(usable, needed))

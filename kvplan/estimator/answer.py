@@ -11,9 +11,10 @@ from kvplan.core.workload import Workload
 
 
 class PlaceTotal(NamedTuple):
-    """What one place holds, and what this workload needs of it."""
+    """What one place holds, and what this workload needs of what the engine may use there."""
 
     place: Place
+    usable_bytes: int | None
     total: Interval
     needed: Interval
     verdict: Verdict
@@ -77,5 +78,5 @@ class Estimate(NamedTuple):
     @property
     def headroom_bytes(self) -> int | None:
         """What is left on the fullest place after this workload; negative where it does not fit."""
-        usable = self.fullest.place.usable_bytes
+        usable = self.fullest.usable_bytes
         return None if usable is None else usable - self.fullest.needed.best

@@ -1,8 +1,14 @@
 """What the user should know of the model and of the hardware, whatever the engine."""
 
+from collections.abc import Mapping
+
 from kvplan.core.device import Node
+from kvplan.core.engine import Capacity, Deployment
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+from kvplan.estimator import inverse
+from kvplan.estimator.nodes import n_devices
 from kvplan.estimator.options import Options
 
 
@@ -11,14 +17,34 @@ def of_node(node: Node) -> tuple[Finding, ...]:
     return tuple(Finding("KV203", "note", note) for note in node.notes)
 
 
-def of_split(options: Options, node: Node, tp: object) -> tuple[Finding, ...]:
-    """Over how many of several cards the model is split, where nobody said it."""
-    n_gpus = len(node.gpus)
-    if options.command or options.tp is not None or n_gpus < 2 or not isinstance(tp, int):
+def of_split(options: Options, node: Node, shown: Mapping[str, object]) -> tuple[Finding, ...]:
+    """Over how many of several cards the model is split, where nobody said it, and cards that stay idle."""
+    n_gpus, used = len(node.gpus), n_devices(shown)
+    if n_gpus < 2 or "tp" not in shown:
         return ()
-    return (
-        Finding("KV212", "note", f"--tp was not said: of {n_gpus} GPUs, {tp} share each layer, as many as this model can be split over"),
+    found = []
+    if not options.command and options.tp is None:
+        message = f"--tp was not said: of {n_gpus} GPUs, {shown['tp']} share each layer, as many as this model can be split over"
+        found.append(Finding("KV212", "note", message))
+    if used < n_gpus:
+        found.append(Finding("KV213", "note", f"{n_gpus - used} of {n_gpus} GPUs stay idle: these settings use {used}"))
+    return tuple(found)
+
+
+def of_pool(engine: str, deployment: Deployment, node: Node, load: Workload, capacity: Capacity | None) -> tuple[Finding, ...]:
+    """What an engine that starts does with more sequences than its pool of blocks holds."""
+    if capacity is None or capacity.n_blocks is None or not node.gpus or deployment.refusals:
+        return ()
+    certain = capacity.max_batch or 0
+    at_once = load.batch if certain >= load.batch else inverse.at_once(deployment, node, load)
+    if not 0 < at_once < load.batch:
+        return ()
+    message = (
+        f"the pool holds about {at_once:,} of {load.batch:,} sequences of {load.ctx_tokens:,} tokens ({certain:,} for certain): "
+        f"{engine} does not run out of memory, it lets the others wait; when running ones outgrow the pool it drops the newest and "
+        "computes it again"
     )
+    return (Finding("KV325", "warning", message, "fewer sequences at once, a shorter context, a cache in fewer bits, or more memory"),)
 
 
 def of_model(model: ModelSpec, cache_bytes: int) -> tuple[Finding, ...]:

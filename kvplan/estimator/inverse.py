@@ -1,14 +1,13 @@
-"""The exact inverses of an estimate: the largest context and batch that still fit, and the smallest node that does."""
+"""The exact inverses of an estimate: the largest context and batch that still fit."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import count
 
-from kvplan.core.device import Gpu, Node
+from kvplan.core.device import Node, Place
 from kvplan.core.engine import Capacity, Deployment
 from kvplan.core.ledger import Interval, Verdict
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
-from kvplan.estimator.answer import Candidate
 
 
 def verdict(usable_bytes: int | None, needed: Interval) -> Verdict:
@@ -18,6 +17,12 @@ def verdict(usable_bytes: int | None, needed: Interval) -> Verdict:
     if needed.best > usable_bytes:
         return "does_not_fit"
     return "fits" if needed.high <= usable_bytes else "tight"
+
+
+def usable_bytes(deployment: Deployment, place: Place) -> int | None:
+    """What this engine may use of a place; None where nobody said how large that is."""
+    own = deployment.usable_bytes(place.id)
+    return place.usable_bytes if own is None else own
 
 
 def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | None) -> Capacity | None:
@@ -34,12 +39,19 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     return Capacity(None, None, None, None, None, None, max_ctx_tokens=ctx, max_batch=batch)
 
 
-def shortage(deployment: Deployment, node: Node) -> Callable[[Workload], int]:
-    """Bytes by which the poorest place of the node misses what a workload needs at most; it fits up to 0."""
-    places = [(place.id, place.usable_bytes or 0) for place in node.places()]
+def at_once(deployment: Deployment, node: Node, load: Workload) -> int:
+    """Sequences of this load that probably fit at once."""
+    short = shortage(deployment, node, probably=True)
+    return largest(lambda n: short(load._replace(batch=n)), guess=load.batch, most=load.batch)
+
+
+def shortage(deployment: Deployment, node: Node, *, probably: bool = False) -> Callable[[Workload], int]:
+    """Bytes by which the poorest place of the node misses what a workload needs at most, or probably; it fits up to 0."""
+    places = [(place.id, usable_bytes(deployment, place) or 0) for place in node.places()]
 
     def short(load: Workload) -> int:
-        return max(deployment.need_bytes(place, load).high - usable for place, usable in places)
+        needs = ((deployment.need_bytes(place, load), usable) for place, usable in places)
+        return max((need.best if probably else need.high) - usable for need, usable in needs)
 
     return short
 
@@ -82,15 +94,3 @@ def _next(n: int, missing: int, last: tuple[int, int] | None, *, halve: bool, br
     else:
         proposed = n - missing * (n - last[0]) // (missing - last[1])
     return min(max(proposed, low + 1), high - 1)
-
-
-def fits_on(deploy: Callable[[Node], Deployment], gpus: Iterable[Gpu], load: Workload, *, most: int = 3) -> tuple[Candidate, ...]:
-    """The first ``most`` of ``gpus`` (smallest first) on one of which the workload fits for certain."""
-    found: list[Candidate] = []
-    for gpu in gpus:
-        need = deploy(Node(id=gpu.id, source="flag", gpus=(gpu,))).need_bytes("gpu0", load)
-        if need.high <= gpu.cuda_bytes:
-            found.append(Candidate(gpu.id, 1, gpu.cuda_bytes - need.best))
-            if len(found) == most:
-                break
-    return tuple(found)

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
-from kvplan.estimator.registry import find_engine, known_engines
+from kvplan.estimator.registry import find_engine, reader_of
 
 AUTO = "auto"
 
@@ -44,10 +44,9 @@ def _named(asked: str, engine: str) -> Precision:
     if scheme is None:
         raise paper.unknown(asked)
     if scheme.format not in formats:
-        reader = next(name for name in known_engines() if scheme.format in find_engine(name).formats)
         raise RequestError(
             "unsupported",
             f"--dtype {asked}: a {scheme.format.upper()} file's type, which {engine} does not keep packed",
-            hint=f"--engine {reader} runs it so; with {engine} say {', '.join(paper.names(*formats))}",
+            hint=f"{reader_of(scheme.format)}; with {engine} say {', '.join(paper.names(*formats))}",
         )
     return Precision(None, scheme.name)

@@ -48,6 +48,7 @@ def _model(answer: Estimate) -> dict[str, object]:
         "n_layers": model.n_layers,
         "max_ctx_tokens": model.max_ctx_tokens,
         "stored_dtype": model.stored_dtype,
+        "quantization": model.quantization,
     }
 
 
@@ -112,7 +113,7 @@ def _place(total: PlaceTotal) -> dict[str, object]:
     return {
         "id": total.place.id,
         "capacity_bytes": total.place.capacity_bytes,
-        "usable_bytes": total.place.usable_bytes,
+        "usable_bytes": total.usable_bytes,
         "total_bytes": total.total.best,
         **_sizes("needed_", total.needed),
         "verdict": total.verdict,

@@ -1,25 +1,25 @@
 """The catalogue of models, one model in detail, and spec files."""
 
-import os
-from collections import Counter
 from pathlib import Path
 
 from kvplan import __version__
 from kvplan.core.errors import RequestError
-from kvplan.core.model import Layer, ModelSpec
-from kvplan.core.shares import by_role
-from kvplan.core.units import format_size
-from kvplan.render import shares
+from kvplan.core.model import ModelSpec
+from kvplan.core.shares import by_role, stored_bytes
+from kvplan.core.units import GIB
+from kvplan.render import layers, shares
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
-from kvplan.specs import builtin, load_model
+from kvplan.specs import builtin, is_outside, load_model
 from kvplan.specs.files import read_text
+
+_BILLION = 10**9
 
 
 def listing(name: str, *, as_json: bool) -> str:
-    """One model when ``name`` is its id or names it alone, else the built-in models that all its words stand in."""
-    found = [model_id for model_id in builtin.ids() if _matches(model_id, name)]
-    if name and _is_model(name) and (len(found) < 2 or name.lower() in found):
+    """The model at ``name``; else the one that it is the id of or names alone, or the built-in models that all its words stand in."""
+    found = [] if is_outside(name) else [model_id for model_id in builtin.ids() if _matches(model_id, name)]
+    if name and (is_outside(name) or builtin.find(name)) and (len(found) < 2 or name.lower() in found):
         spec = load_model(name)
         return document({"model": _details(spec)}) if as_json else _detail_text(spec)
     specs = [load_model(model_id) for model_id in found]
@@ -32,7 +32,7 @@ def listing(name: str, *, as_json: bool) -> str:
 
 def spec_text(name: str) -> str:
     """The spec file of ``name``: a built-in one or a spec as it lies there, any other model as a new one."""
-    found = None if _is_outside(name) else builtin.find(name)
+    found = None if is_outside(name) else builtin.find(name)
     if found is not None:
         return builtin.text(found)
     if name == "-":
@@ -50,15 +50,6 @@ def _as_spec(name: str) -> str:
 
     body = yaml.safe_dump(pinned(name), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
     return f"# made by kvplan {__version__} from {name}\n{body}"
-
-
-def _is_outside(name: str) -> bool:
-    """Whether ``name`` is a path, or an id or address of the Hub."""
-    return os.path.lexists(name) or ("/" in name and " " not in name)
-
-
-def _is_model(name: str) -> bool:
-    return _is_outside(name) or name == "-" or name.endswith((".json", ".yaml", ".yml", ".gguf")) or builtin.find(name) is not None
 
 
 def _matches(model_id: str, words: str) -> bool:
@@ -79,7 +70,8 @@ def _row(spec: ModelSpec) -> dict[str, object]:
         "n_layers": spec.n_layers,
         "max_ctx_tokens": spec.max_ctx_tokens,
         "stored_dtype": spec.stored_dtype,
-        "weight_bytes": spec.weight_bytes,
+        "quantization": spec.quantization,
+        "weight_bytes": stored_bytes(spec),
         "as_of": spec.as_of,
         "aliases": builtin.aliases(spec.id) if spec.source == "builtin" else [],
     }
@@ -101,11 +93,11 @@ def _details(spec: ModelSpec) -> dict[str, object]:
         }
         for group in spec.groups()
     ]
-    layers = [
+    runs = [
         {"n_layers": run.n_layers, "mixers": [m._asdict() for m in run.layer.mixers], "ffns": [f._asdict() for f in run.layer.ffns]}
         for run in spec.runs
     ]
-    return {**_row(spec), "shares": [share._asdict() for share in by_role(spec)], "groups": groups, "layers": layers, **_files(spec)}
+    return {**_row(spec), "shares": [share._asdict() for share in by_role(spec)], "groups": groups, "layers": runs, **_files(spec)}
 
 
 def _files(spec: ModelSpec) -> dict[str, object]:
@@ -113,34 +105,14 @@ def _files(spec: ModelSpec) -> dict[str, object]:
     found = spec.checkpoint
     if found is None:
         return {"mtp_bytes": spec.mtp_bytes, "checkpoint": None}
-    facts = {name: value for name, value in found._asdict().items() if name != "tensors"}
-    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**facts, "holdings": [held._asdict() for held in found.holdings]}}
+    return {"mtp_bytes": spec.mtp_bytes, "checkpoint": {**found.facts(), "holdings": [held._asdict() for held in found.holdings]}}
 
 
 def _detail_text(spec: ModelSpec) -> str:
     also = f"also: {', '.join(builtin.aliases(spec.id))}\n" if spec.source == "builtin" else ""
-    head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {_stored(spec)} · context {_limit(spec)}"
+    head = f"{spec.id} · {spec.architecture} · {spec.n_layers} layers · {shares.stored_as(spec)} · context {_limit(spec)}"
     lines = [head, also, *shares.by_role(spec), "", *shares.besides(spec)]
-    layers = Counter(_layer_text(layer) for layer in spec.layers())
-    lines += [f"{n_layers} × {text}" for text, n_layers in layers.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _layer_text(layer: Layer) -> str:
-    mixers = " + ".join(_mixer_text(mixer._asdict()) for mixer in layer.mixers) or "no token mixing"
-    ffns = " + ".join(_mixer_text(ffn._asdict()) for ffn in layer.ffns) or "no feed-forward"
-    shared = f", keys and values of layer {layer.kv_source}" if layer.kv_source is not None else ""
-    return f"{mixers}{shared}; {ffns}"
-
-
-def _mixer_text(fields: dict[str, object]) -> str:
-    kind = fields.pop("kind")
-    inside = ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, 0, False))
-    return f"{kind} ({inside})"
-
-
-def _stored(spec: ModelSpec) -> str:
-    return f"{spec.quantization} and {spec.stored_dtype}" if spec.quantization else spec.stored_dtype
+    return "\n".join([*lines, *layers.told(spec)]) + "\n"
 
 
 def _limit(spec: ModelSpec) -> str:
@@ -148,15 +120,14 @@ def _limit(spec: ModelSpec) -> str:
 
 
 def _table(specs: list[ModelSpec]) -> str:
-    head = ("id", "parameters", "active", "weights", "context", "as of")
+    head = ("id", "10⁹ parameters", "active", "GiB", "context")
     rows = [
         (
             spec.id,
-            f"{spec.n_params:,}",
-            f"{spec.n_active_params:,}" if spec.n_active_params != spec.n_params else "",
-            format_size(spec.weight_bytes),
+            f"{spec.n_params / _BILLION:.2f}",
+            f"{spec.n_active_params / _BILLION:.2f}" if spec.n_active_params != spec.n_params else "",
+            f"{spec.weight_bytes / GIB:.2f}",
             f"{spec.max_ctx_tokens:,}" if spec.max_ctx_tokens else "none",
-            spec.as_of or "",
         )
         for spec in specs
     ]

@@ -25,6 +25,7 @@ class Model(_Strict):
     n_layers: int
     max_ctx_tokens: int | None
     stored_dtype: str
+    quantization: str | None
 
 
 class Engine(_Strict):

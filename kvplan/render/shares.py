@@ -1,18 +1,10 @@
 """What a model's weights are for: parameters and bytes by role, and what its checkpoint holds besides."""
 
 from kvplan.core import shares as core_shares
-from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.checkpoint import PARTS, Checkpoint, Part
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import format_size
 from kvplan.render.table import aligned
-
-PARTS: dict[Part, str] = {
-    "model": "the model",
-    "mtp": "next-token layers",
-    "tower": "encoders left out by its class",
-    "tied": "what the model shares, stored again",
-    "buffer": "tables computed anew",
-}
 
 
 def by_role(spec: ModelSpec) -> list[str]:
@@ -20,10 +12,15 @@ def by_role(spec: ModelSpec) -> list[str]:
     held = [share for share in core_shares.by_role(spec) if share.n_params or share.n_bytes]
     mixture = spec.n_active_params != spec.n_params
     rows = [(str(share.role), share.n_params, share.n_active, share.n_bytes) for share in held]
-    rows.append(("total", spec.n_params, spec.n_active_params, spec.weight_bytes))
+    rows.append(("total", spec.n_params, spec.n_active_params, core_shares.stored_bytes(spec)))
     head = ("", "parameters", *(("active",) if mixture else ()), "bytes stored")
     cells = [(role, f"{n:,}", *((f"{active:,}",) if mixture else ()), f"{size:,}") for role, n, active, size in rows]
     return aligned([head, *cells])
+
+
+def stored_as(spec: ModelSpec) -> str:
+    """The quantization, where there is one, and the element type of the rest."""
+    return f"{spec.quantization} and {spec.stored_dtype}" if spec.quantization else spec.stored_dtype
 
 
 def besides(spec: ModelSpec) -> list[str]:
@@ -43,7 +40,8 @@ def _by_part(checkpoint: Checkpoint) -> list[str]:
 
 def _files(checkpoint: Checkpoint) -> str:
     plural = "" if checkpoint.n_files == 1 else "s"
-    return f"{checkpoint.n_files} {checkpoint.format} file{plural}, {format_size(checkpoint.file_bytes)}"
+    name = "GGUF" if checkpoint.format == "gguf" else checkpoint.format
+    return f"{checkpoint.n_files} {name} file{plural}, {format_size(checkpoint.file_bytes)}"
 
 
 def _types(checkpoint: Checkpoint, part: Part) -> str:

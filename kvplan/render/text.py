@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from kvplan.core.engine import Capacity
 from kvplan.core.ledger import Entry, Interval
 from kvplan.core.units import GIB, KIB, MIB, format_size
 from kvplan.estimator.answer import Estimate
@@ -81,12 +82,19 @@ def _refusal_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
 
 
 def _device_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
-    usable, headroom = answer.fullest.place.usable_bytes, answer.headroom_bytes
+    usable, headroom = answer.fullest.usable_bytes, answer.headroom_bytes
     if usable is None or headroom is None:
         yield "no GPU was named: its context, workspaces and allocator come on top"
         return
     word = paint(_VERDICTS[answer.verdict], {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red"))
-    yield f"{word} on {_device(answer)}: {format_size(usable)} usable, {format_size(abs(headroom))} {'left' if headroom >= 0 else 'short'}"
+    left = f"{format_size(abs(headroom))} {'left' if headroom >= 0 else 'short'}"
+    yield f"{word} on {_device(answer)}: {_share(answer, usable)} usable, {left}"
+
+
+def _share(answer: Estimate, usable: int) -> str:
+    """What the engine may use, of what the card has where that is more."""
+    free = answer.fullest.place.usable_bytes
+    return format_size(usable) if free is None or free == usable else f"{format_size(usable)} of {format_size(free)}"
 
 
 def _device(answer: Estimate) -> str:
@@ -102,11 +110,36 @@ def _capacity_lines(answer: Estimate) -> Iterable[str]:
     capacity, load = answer.capacity, answer.workload
     if capacity is None:
         return
+    if capacity.n_blocks is not None:
+        yield from _pool_lines(answer, capacity)
+        return
     if not capacity.max_ctx_tokens and not capacity.max_batch:
         yield "no context fits, however short"
         return
-    ctx, batch = (f"{count:,}" if count else "none" for count in (capacity.max_ctx_tokens, capacity.max_batch))
-    yield f"largest context at batch {load.batch}: {ctx}; largest batch at {load.ctx_tokens:,} tokens: {batch}"
+    yield f"largest context at batch {load.batch}: {_some(capacity.max_ctx_tokens)}; {_largest_batch(answer, capacity)}"
+
+
+def _pool_lines(answer: Estimate, capacity: Capacity) -> Iterable[str]:
+    """A pool of blocks: what there is, what the engine says of it, and what of this workload it holds."""
+    kind = f" of {capacity.block_tokens:,} tokens" if capacity.block_tokens else ""
+    longest = f"sequences of up to {capacity.max_ctx_tokens:,} tokens" if capacity.max_ctx_tokens else "no sequence, however short"
+    yield f"pool: {capacity.n_blocks:,} blocks{kind}; {answer.engine} starts with {longest}"
+    if answer.predicted_log and capacity.kv_tokens is not None and capacity.max_concurrency is not None:
+        low, best, high = capacity.max_concurrency
+        tokens, requests = capacity.kv_tokens, "" if low == high else f" ({low:.2f} – {high:.2f})"
+        spread = "" if tokens.low == tokens.high else f" ({tokens.low:,} – {tokens.high:,})"
+        limit = None if answer.settings.get("auto_fit") else answer.settings.get("max_model_len")
+        length = f" of {limit:,}" if isinstance(limit, int) else ""
+        yield f"{answer.engine} prints {tokens.best:,} tokens{spread}, {best:.2f} requests{length}{requests}"
+    yield _largest_batch(answer, capacity)
+
+
+def _largest_batch(answer: Estimate, capacity: Capacity) -> str:
+    return f"largest batch at {answer.workload.ctx_tokens:,} tokens: {_some(capacity.max_batch)}"
+
+
+def _some(count: int | None) -> str:
+    return f"{count:,}" if count else "none"
 
 
 def _fits_on_lines(answer: Estimate) -> Iterable[str]:
@@ -114,7 +147,7 @@ def _fits_on_lines(answer: Estimate) -> Iterable[str]:
         cards = (candidate.gpu if candidate.n_devices == 1 else f"{candidate.n_devices} × {candidate.gpu}" for candidate in answer.fits_on)
         yield "smallest that fit: " + " · ".join(cards)
     elif answer.verdict in ("unknown", "does_not_fit"):
-        yield "fits on no single GPU of the catalogue"
+        yield "fits on nothing in the catalogue"
 
 
 def phases(answer: Estimate) -> str:
@@ -158,5 +191,5 @@ def cache_plan(answer: Estimate) -> str:
 def _model_facts(answer: Estimate) -> str:
     model = answer.model
     limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
-    head = f"  {model.architecture}: {model.n_layers} layers, {limit}, stored as {model.stored_dtype}"
+    head = f"  {model.architecture}: {model.n_layers} layers, {limit}, stored as {shares.stored_as(model)}"
     return "\n".join(["model", head, *(f"  {line}".rstrip() for line in (*shares.by_role(model), "", *shares.besides(model)))]).rstrip()

@@ -8,7 +8,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.specs import builtin
 from kvplan.specs.build import build
 
-__all__ = ["from_spec", "load_model"]
+__all__ = ["from_spec", "is_outside", "load_model"]
 
 
 def load_model(ref: str) -> ModelSpec:
@@ -31,6 +31,11 @@ def load_model(ref: str) -> ModelSpec:
     from kvplan.specs import paths
 
     return paths.load(ref)
+
+
+def is_outside(ref: str) -> bool:
+    """Whether ``ref`` is a path, stdin, or an id or address of the Hub; else it may be a built-in model's name."""
+    return _is_path(ref) or ("/" in ref and " " not in ref)
 
 
 def _from_hub(ref: str) -> ModelSpec:

@@ -5,6 +5,7 @@ from types import ModuleType
 
 from kvplan import _discover
 from kvplan.core.model import Caveat, ModelSpec
+from kvplan.core.roles import TOWERS
 from kvplan.specs.config import Config, ConfigError
 from kvplan.specs.serving import served
 from kvplan.specs.storage import stored
@@ -71,7 +72,7 @@ def _foreign_class(cfg: Config, model_type: str, module: ModuleType | None) -> t
 def _whole(spec: ModelSpec, cfg: Config) -> ModelSpec:
     """``spec``, with a warning where the config describes an encoder and no weight group stands for one."""
     described = next((key for key in _ENCODERS if isinstance(cfg.data.get(key), Mapping)), None)
-    counted = any(group.role in ("vision", "audio", "projector") for group in spec.weights)
+    counted = any(group.role in TOWERS for group in spec.weights)
     if described is None or counted or any(caveat.rule == "KV009" for caveat in spec.caveats):
         return spec
     caveat = Caveat(

@@ -20,9 +20,22 @@ def read_text(path: Path) -> str:
     try:
         raw = stdin().read(MAX_BYTES + 1) if str(path) == "-" else _read_bytes(path)
     except (OSError, ValueError) as problem:  # ValueError: a path with a NUL or half a character
-        reason = getattr(problem, "strerror", None) or problem
-        raise RequestError("unreadable_file", f"{path}: {reason}", hint="check the path and its permissions") from None
+        raise unreadable(path, problem) from None
     return text_of(raw, _shown(path))
+
+
+def sizes_in(folder: Path) -> dict[str, int]:
+    """Names and bytes of the files in ``folder`` itself. Raises RequestError where it may not be looked into."""
+    try:
+        return {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    except OSError as problem:
+        raise unreadable(folder, problem) from None
+
+
+def unreadable(path: Path | str, problem: Exception) -> RequestError:
+    """The error for a path that the system does not let us read."""
+    reason = getattr(problem, "strerror", None) or problem
+    return RequestError("unreadable_file", f"{path}: {reason}", hint="check the path and its permissions")
 
 
 def text_of(raw: bytes, where: str) -> str:

@@ -5,15 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kvplan.core.checkpoint import Checkpoint, Part, Tensor, summed
-from kvplan.core.model import ModelSpec, Role
-from kvplan.specs.tensor_names import part_and_role, pattern_of
+from kvplan.core.model import ModelSpec
+from kvplan.core.roles import ENDS, TOWERS, Role
+from kvplan.specs.tensor_names import layer_of, part_and_role, pattern_of
 
 Placed = tuple[Part, Role, Tensor]
 
-_TOWERS: tuple[Role, ...] = ("vision", "audio", "projector")
-_APART: tuple[Role, ...] = (*_TOWERS, "encoder")
-_ENDS: tuple[Role, ...] = ("embedding", "lm_head")
-_LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
+_APART: tuple[Role, ...] = (*TOWERS, "encoder")
 _HEAD = re.compile(r"(?:^|\.)lm_head\.q?weight")
 _DECODER = re.compile(r"(?:^|\.)decoder\.(?:layers?|blocks?)\.")
 _SPEAKERS = re.compile(r"(?:talker|token2wav|code2wav)\.")
@@ -43,7 +41,7 @@ class _Reader:
         roles = {group.role for group in groups}
         self._quantized = spec.quantization is not None
         self._n_layers = spec.n_layers
-        self._has_tower = bool(roles.intersection(_TOWERS)) or any(caveat.rule == "KV009" for caveat in spec.caveats)
+        self._has_tower = bool(roles.intersection(TOWERS)) or any(caveat.rule == "KV009" for caveat in spec.caveats)
         self._has_encoder = self._has_tower or "encoder" in roles or not two_sided
         self._roots = {group.name.partition(".")[0] for group in spec.weights}
         self._params = {_leaf(group.name) for group in groups if group.role != "scale"}
@@ -92,12 +90,12 @@ class _Reader:
         """Whether the model's class has what the tensor is of: a voice, a tower, an encoder."""
         if _SPEAKERS.match(pattern):
             return pattern.partition(".")[0] in self._roots
-        return self._has_tower if role in _TOWERS else self._has_encoder or role != "encoder"
+        return self._has_tower if role in TOWERS else self._has_encoder or role != "encoder"
 
     def _is_behind(self, name: str) -> bool:
         """Whether the tensor is in a layer behind the model's last: next-token layers go on counting."""
-        layer = _LAYER.search(name)
-        return layer is not None and int(layer[1]) >= self._n_layers and not _SPEAKERS.match(name)
+        layer = layer_of(name)
+        return layer is not None and layer >= self._n_layers and not _SPEAKERS.match(name)
 
     def without_copies(self, placed: list[Placed]) -> Iterator[Placed]:
         """``placed``, with tables that the model has once and the files again as part ``tied``; outputs are told first."""
@@ -113,7 +111,7 @@ class _Reader:
         stored: dict[int, list[tuple[bool, bool, str]]] = {}
         for part, role, tensor in placed:
             table = len(tensor.shape) == 2 and tensor.n_elems in self._tables and not _NUMBERED.search(tensor.name)
-            if table and part == "model" and role not in (*_TOWERS, "scale"):
+            if table and part == "model" and role not in (*TOWERS, "scale"):
                 inner = "encoder" in tensor.name or "decoder" in tensor.name
                 stored.setdefault(tensor.n_elems, []).append((role == "lm_head", inner, tensor.name))
         padded = 0 if self._heads.issubset(stored) else 1  # an output projection as large as the embeddings, of which rows are unused
@@ -128,6 +126,6 @@ def _leaf(name: str) -> str:
 
 def _tables(spec: ModelSpec) -> Counter[int]:
     """How many matrices the model has outside its layers of each size that a table of tokens has."""
-    matrices = [group for group in spec.weights if group.cols > 1 and group.role not in _TOWERS]
-    sizes = {group.rows * group.cols for group in matrices if group.role in _ENDS or "embed" in group.name}
+    matrices = [group for group in spec.weights if group.cols > 1 and group.role not in TOWERS]
+    sizes = {group.rows * group.cols for group in matrices if group.role in ENDS or "embed" in group.name}
     return Counter({n: sum(g.n_copies for g in matrices if g.rows * g.cols == n and not g.tied_to) for n in sizes})

@@ -9,7 +9,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.specs import from_spec
 from kvplan.specs.beside import GENERATION, Beside, merged, spec_of
 from kvplan.specs.build import build
-from kvplan.specs.files import parse_json, parse_yaml, read_json, read_text, read_yaml
+from kvplan.specs.files import parse_json, parse_yaml, read_json, read_text, read_yaml, unreadable
 
 
 def load(ref: str) -> ModelSpec:
@@ -18,13 +18,7 @@ def load(ref: str) -> ModelSpec:
         return _from_text(read_text(Path("-")), "<stdin>")
     path = _path(ref)
     if path.is_dir():
-        if _holds_gguf_alone(path):
-            from kvplan.specs.gguf.local import load_folder
-
-            return load_folder(path)._replace(id=ref.rstrip("/") or ref)
-        from kvplan.specs.folder import with_folder
-
-        return with_folder(_from_config_file(_config_in(path, ref)), path)._replace(id=ref.rstrip("/") or ref, source="dir")
+        return _from_folder(path, ref)._replace(id=ref.rstrip("/") or ref)
     if path.suffix in (".yaml", ".yml"):
         return _outside_spec(read_yaml(path), ref)
     if _is_gguf(path):
@@ -32,6 +26,16 @@ def load(ref: str) -> ModelSpec:
 
         return load_file(path)._replace(id=ref)
     return _from_config_file(path)._replace(id=ref)
+
+
+def _from_folder(folder: Path, ref: str) -> ModelSpec:
+    if _holds_gguf_alone(folder):
+        from kvplan.specs.gguf.local import load_folder
+
+        return load_folder(folder)
+    from kvplan.specs.folder import with_folder
+
+    return with_folder(_from_config_file(_config_in(folder, ref)), folder)._replace(source="dir")
 
 
 def _path(ref: str) -> Path:
@@ -42,7 +46,7 @@ def _path(ref: str) -> Path:
     except RuntimeError:
         raise RequestError("unreadable_file", f"{ref}: there is no such user", hint="write the folder out") from None
     except OSError as problem:  # a name too long
-        raise RequestError("unreadable_file", f"{ref}: {problem.strerror}", hint="check the path") from None
+        raise unreadable(ref, problem) from None
     return path
 
 
@@ -71,7 +75,7 @@ def _config_in(folder: Path, ref: str) -> Path:
     try:
         held = sorted(p.name for p in folder.iterdir())
     except OSError as problem:
-        raise RequestError("unreadable_file", f"{ref}: {problem.strerror}", hint="check the path and its permissions") from None
+        raise unreadable(ref, problem) from None
     if path.name not in held:
         found = ", ".join(held[:5]) or "nothing"
         raise RequestError("bad_file", f"{ref}: a directory without config.json (it holds {found})", hint=hint)

@@ -43,6 +43,5 @@ def _facts(spec: ModelSpec) -> dict[str, object]:
 
 
 def _summary(checkpoint: Checkpoint) -> dict[str, object]:
-    """The checkpoint without its tensors; a spec file has no room for them."""
-    held = {name: value for name, value in checkpoint._asdict().items() if name != "tensors"}
-    return {**held, "holdings": [list(holding) for holding in checkpoint.holdings]}
+    """As ``paths`` reads it back."""
+    return {**checkpoint.facts(), "holdings": [list(holding) for holding in checkpoint.holdings]}

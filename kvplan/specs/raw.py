@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, Strict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, Strict, ValidationError, field_validator, model_validator
 
 from kvplan.core.checkpoint import Part
+from kvplan.core.dtypes import DTYPES
 from kvplan.core.errors import RequestError
-from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
-Count = Annotated[NonNegativeInt, Strict()]
+Count = Annotated[int, Strict(), Field(ge=0, lt=2**63)]
 
 
 class CheckpointFacts(BaseModel):
@@ -24,6 +25,23 @@ class CheckpointFacts(BaseModel):
     file_bytes: Count
     n_bytes: Count
     holdings: list[tuple[Part, Role, str, Count, Count, Count]] = []
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "CheckpointFacts":
+        for part, role, dtype, _, n_elems, n_bytes in self.holdings:
+            if dtype not in DTYPES:
+                raise ValueError(f"holdings: unknown element type {dtype!a}")
+            block = DTYPES[dtype]
+            if n_elems * block.block_bytes != n_bytes * block.block_elems:
+                raise ValueError(f"holdings: {part}, {role}: {n_elems:,} elements of {dtype} do not take {n_bytes:,} bytes")
+        held = sum(holding[-1] for holding in self.holdings) if self.basis == "headers" else self.file_bytes
+        if held != self.n_bytes:
+            raise ValueError(f"n_bytes: expected {held:,}, the sum of what is held, found {self.n_bytes:,}")
+        if self.basis == "file sizes" and self.holdings:
+            raise ValueError("holdings: expected none where file sizes are all that is known")
+        if self.file_bytes < self.n_bytes or not self.n_files:
+            raise ValueError(f"expected files of at least {self.n_bytes:,} bytes, found {self.n_files} of {self.file_bytes:,}")
+        return self
 
 
 class SpecFile(BaseModel):

@@ -43,6 +43,7 @@ ELEMENTS = {
 MAX_HEADER_BYTES = 100_000_000
 FIRST_READ_BYTES = 100_000  # holds the header of most shards
 MAX_TENSORS = 2**17  # as many as the largest models hold in all of their files
+MAX_NAME_CHARS = 256  # real ones have half as many; what names say is searched for many words
 MAX_DIMS = 64  # torch's own limit
 _MAX_ELEMS = 2**63
 _POINTER = b"version https://git-lfs"
@@ -62,6 +63,8 @@ def read_header(source: Source) -> tuple[Tensor, ...]:
         if name == "__metadata__":
             _check_metadata(entry, source.name)
             continue
+        if len(name) > MAX_NAME_CHARS:
+            raise _bad(source.name, f"tensor '{name[:40]}…' has a name of {len(name):,} characters; expected at most {MAX_NAME_CHARS}")
         if name in found:
             raise _bad(source.name, f"tensor '{name}' appears twice")
         tensor, start = _tensor(name, entry, source.name)

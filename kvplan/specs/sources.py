@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Protocol
 
 from kvplan.core.errors import RequestError
+from kvplan.specs.files import unreadable
 
 
 class Source(Protocol):
@@ -38,7 +39,7 @@ class LocalFile:
             self._file = path.open("rb")
             self.size = os.fstat(self._file.fileno()).st_size
         except (OSError, ValueError) as problem:  # ValueError: a path with a NUL
-            raise _unreadable(path, problem) from None
+            raise unreadable(path, problem) from None
 
     def read(self, start: int, stop: int) -> bytes:
         """See ``Source.read``."""
@@ -46,7 +47,7 @@ class LocalFile:
             self._file.seek(start)
             return self._file.read(max(0, min(stop, self.size) - start))
         except OSError as problem:
-            raise _unreadable(self.name, problem) from None
+            raise unreadable(self.name, problem) from None
 
     def __enter__(self) -> "LocalFile":
         """The open file."""
@@ -55,8 +56,3 @@ class LocalFile:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         """Close it."""
         self._file.close()
-
-
-def _unreadable(path: Path | str, problem: Exception) -> RequestError:
-    reason = getattr(problem, "strerror", None) or problem
-    return RequestError("unreadable_file", f"{path}: {reason}", hint="check the path and its permissions")

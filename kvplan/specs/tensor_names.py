@@ -8,9 +8,10 @@ import re
 from functools import lru_cache
 
 from kvplan.core.checkpoint import Part
-from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
 _NUMBER = re.compile(r"\d+")
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block)\.(\d{1,9})\.")
 
 _COMPUTED = re.compile(
     r"(inv_freq|(cos|sin)_cached|cached_(cos|sin)|masked_bias|position_ids|token_type_ids|attn_mask|causal_mask|relative_position_index"
@@ -80,6 +81,12 @@ def part_and_role(name: str, *, scales: bool = True, kept: bool = True) -> tuple
 def pattern_of(name: str) -> str:
     """``name`` without its numbers: what all layers and experts have in common."""
     return _NUMBER.sub("#", name.lower())
+
+
+def layer_of(name: str) -> int | None:
+    """The number of the layer that the tensor ``name`` is in, None outside the layers."""
+    found = _LAYER.search(name)
+    return int(found[1]) if found else None
 
 
 @lru_cache(maxsize=4096)

@@ -68,7 +68,7 @@ def with_weights(spec: ModelSpec, chosen: WeightFiles, open_source: Callable[[st
 
 def with_sizes(spec: ModelSpec, chosen: WeightFiles) -> ModelSpec:
     """``spec`` with the sizes of ``chosen`` alone, where no headers can be read."""
-    return spec._replace(checkpoint=Checkpoint(chosen.format, "file sizes", len(chosen.sizes), chosen.n_bytes, chosen.n_bytes))
+    return reconciled(spec, Checkpoint(chosen.format, "file sizes", len(chosen.sizes), chosen.n_bytes, chosen.n_bytes), ())
 
 
 def _named(files: Mapping[str, int], index: Index, name: str) -> dict[str, int]:

@@ -16,6 +16,9 @@ def config_of(ref: str) -> dict[str, object]:
     if ref == "-":
         raise RequestError("unsupported", "verify can't read a model from stdin", hint="write it to a config.json first")
     spec = load_model(ref)
+    if spec.checkpoint is not None and spec.checkpoint.format == "gguf":
+        message = f"{ref}: expected a model with a config for Transformers to build, found a GGUF file"
+        raise RequestError("unsupported", message, hint="name the model that it was made from")
     if spec.source == "builtin":
         return _config(builtin.read(spec.id))
     path = Path(ref).expanduser()

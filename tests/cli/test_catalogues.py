@@ -1,5 +1,6 @@
 """models, gpus, completion, help and version."""
 
+import io
 import json
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.running import Run
 
 def test_models_lists_every_builtin(kvplan: Run) -> None:
     head, *lines = kvplan("models").out.splitlines()
-    assert head.split() == ["id", "parameters", "active", "weights", "context", "as", "of"]
+    assert head.split() == ["id", "10⁹", "parameters", "active", "GiB", "context"]
+    assert max(len(line) for line in lines) <= 80
     assert [line.split()[0] for line in lines] == builtin.ids()
 
 
@@ -28,12 +30,37 @@ def test_one_model_in_detail(kvplan: Run) -> None:
     text = kvplan("models", "mixtral-8x7b").out
     # Jiang et al. 2024, arXiv:2401.04088 table 1: 32 layers, 8 experts of 14336, 2 active
     assert "mixtral-8x7b · MixtralForCausalLM · 32 layers" in text
-    assert "32 × full (n_heads 32, n_kv_heads 8, head_dim 128, v_head_dim 128); moe (n_experts 8, n_active 2, intermediate 14336" in text
+    assert "32 × full: 32 heads, 8 kv heads, head dim 128\n     moe: 8 experts, 2 active, intermediate 14,336, gated\n" in text
     detail = json.loads(kvplan("models", "mixtral-8x7b", "--json").out)["model"]
     assert sum(group["n_params"] for group in detail["groups"]) == detail["n_params"] == 46_702_792_704
     experts = 32 * 8 * 3 * 4096 * 14336
     assert detail["n_active_params"] == 46_702_792_704 - experts * 6 // 8  # "only uses 13B active parameters", §1
     assert "mistralai/mixtral-8x7b-v0.1" in detail["aliases"]
+
+
+def test_layers_are_told_within_80_columns(kvplan: Run) -> None:
+    text = kvplan("models", "deepseek-v3.2").out
+    assert "v head dim 128, q lora rank 1,536, indexer (64 heads, head dim 128,\n      top k 2,048, pool 1 tokens)" in text
+    assert max(map(len, text.splitlines()[2:])) <= 80  # behind the line of aliases
+    assert "gated delta: 16 k heads" in kvplan("models", "qwen3-next-80b-a3b").out
+    assert "window 128 tokens" in kvplan("models", "gpt-oss-20b").out
+
+
+def test_how_a_model_is_stored_is_said_alike(kvplan: Run) -> None:
+    found = [json.loads(kvplan(command, "gpt-oss-20b", "--json").out)["model"] for command in ("models", "estimate")]
+    assert [(model["stored_dtype"], model["quantization"]) for model in found] == [("bfloat16", "mxfp4")] * 2
+    assert "mxfp4 and bfloat16" in kvplan("models", "gpt-oss-20b").out
+    assert "stored as mxfp4 and bfloat16" in kvplan("estimate", "gpt-oss-20b", "--explain").out
+    assert json.loads(kvplan("estimate", "llama-2-7b", "--json").out)["model"]["quantization"] is None
+
+
+def test_what_lies_here_is_meant_before_words(kvplan: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qwen3").mkdir()
+    (tmp_path / "qwen3" / "config.json").write_text(json.dumps(LLAMA))
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(kvplan("models", "qwen3", "--json").out)["model"]["id"] == "qwen3"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(LLAMA).encode())))
+    assert json.loads(kvplan("models", "-", "--json").out)["model"]["id"] == "stdin"  # many ids have a hyphen
 
 
 def test_layers_that_share_are_said_to(kvplan: Run) -> None:

@@ -207,7 +207,7 @@ def test_a_gguf_is_not_taken_for_what_transformers_makes_of_it(kvplan: Run, tmp_
     path = tmp_path / "tiny.gguf"
     head, n_data = header(llama(), llama_tensors())
     path.write_bytes(head + bytes(n_data))
-    found = kvplan("estimate", str(path))
+    found = kvplan("estimate", str(path), "--engine", "transformers")
     assert found.code == 3
     assert "unpacks to 16 bits" in found.err
     assert "kvplan models" in found.err

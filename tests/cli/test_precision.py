@@ -44,8 +44,8 @@ def test_int4_in_words(kvplan: Run) -> None:
 def test_file_types_of_llama_cpp_are_refused_with_transformers(kvplan: Run) -> None:
     assert refused(kvplan, "estimate", "llama-2-7b", "--dtype", "Q4_K_M") == (
         "error: --dtype Q4_K_M: a GGUF file's type, which transformers does not keep packed\n"
-        "hint: --engine llama.cpp runs it so; with transformers say nf4, fp4, nf4_double, bnb_8bit, fp8, fp8_block, nvfp4, "
-        "mxfp4, int4, int8, awq, gptq, gptq_int8\n"
+        "hint: --engine llama.cpp runs it as it lies; with transformers say nf4, fp4, nf4_double, bnb_8bit, fp8, fp8_block, "
+        "nvfp4, mxfp4, int4, int8, awq, gptq, gptq_int8\n"
     )
 
 

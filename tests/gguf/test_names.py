@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvplan.core.model import Role
+from kvplan.core.roles import Role
 from kvplan.specs.gguf.names import place, role
 
 ROLES: dict[Role, tuple[str, ...]] = {

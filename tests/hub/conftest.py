@@ -1,7 +1,9 @@
 """The client, turned to a Hub on this machine, with a cache and a token file of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import pytest
@@ -9,6 +11,9 @@ from huggingface_hub import constants
 
 from kvplan.specs.hub import progress, transport
 from tests.hub.loopback import Loopback, serving
+
+STAND_IN = Path(__file__).parents[3] / "shared" / "hub"
+_PATIENCE_S = 10  # for answers that do come, however busy the machine is
 
 
 @pytest.fixture(scope="session")
@@ -28,21 +33,49 @@ def hub(server: Loopback, client: Path) -> Loopback:
 @pytest.fixture
 def client(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The client's cache; nothing of this machine's own is read or written."""
+    return turn(monkeypatch, server.url, tmp_path)
+
+
+def turn(patch: pytest.MonkeyPatch, url: str, home: Path) -> Path:
+    """The client asks ``url`` and keeps its files in ``home``; its cache there is returned."""
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    cache = tmp_path / "hub"
+        patch.delenv(name, raising=False)
+    cache = home / "hub"
     for name, value in {
-        "ENDPOINT": server.url,
-        "HUGGINGFACE_CO_URL_TEMPLATE": server.url + "/{repo_id}/resolve/{revision}/{filename}",
+        "ENDPOINT": url,
+        "HUGGINGFACE_CO_URL_TEMPLATE": url + "/{repo_id}/resolve/{revision}/{filename}",
         "HF_HUB_CACHE": str(cache),
-        "HF_TOKEN_PATH": str(tmp_path / "token"),
+        "HF_TOKEN_PATH": str(home / "token"),
         "HF_HUB_OFFLINE": False,
         "HF_HUB_DISABLE_IMPLICIT_TOKEN": False,
-        "HF_HUB_ETAG_TIMEOUT": 1,
-        "HF_HUB_DOWNLOAD_TIMEOUT": 1,
     }.items():
-        monkeypatch.setattr(constants, name, value)
+        patch.setattr(constants, name, value)
+    wait_at_most(patch, _PATIENCE_S)
     return cache
+
+
+def wait_at_most(patch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Set both time limits; short ones are for answers that never come."""
+    for name in ("HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"):
+        patch.setattr(constants, name, seconds)
+
+
+def go_offline(patch: pytest.MonkeyPatch, how: str) -> None:
+    """Be told so, or find nobody there."""
+    if how == "told":
+        patch.setattr(constants, "HF_HUB_OFFLINE", True)
+    else:
+        patch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+
+
+@pytest.fixture(scope="session")
+def stand_in() -> Iterator[Callable[..., Any]]:
+    """The class of the stand-in for the Hub that lies beside a checkout: serves a folder of repositories."""
+    if not STAND_IN.is_dir():
+        pytest.skip("needs the folder ../shared with the stand-in for the Hub")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(STAND_IN)
+        yield import_module("fakehub").FakeHub
 
 
 @pytest.fixture(autouse=True)

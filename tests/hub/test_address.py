@@ -41,6 +41,11 @@ def test_addresses(ref: str, address: Address, monkeypatch: pytest.MonkeyPatch) 
         assert str(found) == ref
 
 
+def test_addresses_as_browsers_show_them() -> None:
+    assert parse("huggingface.co/a/b/tree/main") == Address("a/b", "main")
+    assert parse("hf.co/a/b") == Address("a/b")
+
+
 @pytest.mark.parametrize("name", ["a", "a/b/c", "/a/b", "a/b@", "a/b:", "a//b", "a/b--c", "a/b..c", "a/b.git", "a/" + "b" * 100, "a b/c"])
 def test_what_is_no_address(name: str) -> None:
     assert parse(name) is None
@@ -58,6 +63,12 @@ def test_what_is_no_address(name: str) -> None:
         (f"{HOME}a/b/blob/main/README.md", "expected a .gguf file"),
         ("a/b:model.safetensors", "expected a .gguf file"),
         ("a/b:../c.gguf", "expected a .gguf file"),
+        ("a/b@..", "expected a branch, tag or commit, found '..'"),
+        ("a/b@.", "expected a branch, tag or commit"),
+        ("a/b@../../x", "expected a branch, tag or commit"),
+        ("a/b@/etc/x", "expected a branch, tag or commit"),
+        ("a/b@main/", "expected a branch, tag or commit"),
+        (f"{HOME}a/b/tree/%2e%2e", "expected a branch, tag or commit"),
     ],
 )
 def test_addresses_of_something_else(ref: str, says: str) -> None:

@@ -10,6 +10,7 @@ from huggingface_hub import constants
 
 from kvplan import KvplanError, load_model
 from kvplan.specs.hub import transport
+from tests.hub.conftest import wait_at_most
 from tests.hub.loopback import Loopback, Reply, refusal
 
 CONFIG = json.dumps(
@@ -60,7 +61,6 @@ REFUSALS = [
     pytest.param(API, Reply(302, headers={"Location": API}), "bad_answer", UNAVAILABLE, "something unreadable", id="a circle"),
     pytest.param(API, Reply(hang_up=True), "cut_off", UNAVAILABLE, "broke", id="hung up"),
     pytest.param(API, Reply(200, b"{}" * 99, cut=10), "cut_off", UNAVAILABLE, "broke", id="cut"),
-    pytest.param(API, Reply(200, b"{}", pause_s=3), "stalled", UNAVAILABLE, "stopped answering", id="stalled"),
     pytest.param(FILE, refusal(401, "GatedRepo", "x"), "gated_no_token", UNAVAILABLE, "no token was sent", id="gated"),
     pytest.param(FILE, refusal(404, "EntryNotFound", "x"), "file_not_found", REQUEST, "no such file", id="listed, not there"),
     pytest.param(FILE, Reply(200, PAGE), "bad_answer", UNAVAILABLE, "a web page", id="a page for a config"),
@@ -70,7 +70,6 @@ REFUSALS = [
     pytest.param(FILE, Reply(200, b""), "bad_file", REQUEST, "empty", id="empty config"),
     pytest.param(FILE, Reply(200, b" " * (2**24 + 1)), "bad_answer", UNAVAILABLE, "more than 16 MiB", id="endless config"),
     pytest.param(FILE, Reply(200, CONFIG, cut=20), "cut_off", UNAVAILABLE, "broke", id="config cut"),
-    pytest.param(FILE, Reply(200, CONFIG, pause_s=3), "stalled", UNAVAILABLE, "stopped answering", id="config stalled"),
 ]
 
 
@@ -83,8 +82,17 @@ def test_refusals(model: Loopback, path: str, reply: Reply, kind: str, exit_code
     assert error.hint
 
 
+@pytest.mark.parametrize("path", [API, FILE])
+def test_stalls_end(model: Loopback, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    wait_at_most(monkeypatch, 0.2)
+    model.refusals[path] = Reply(200, CONFIG, pause_s=3)
+    error = failure()
+    assert (error.kind, error.exit_code) == ("stalled", UNAVAILABLE)
+    assert "stopped answering" in error.message
+
+
 def test_trickles_end(model: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "HF_HUB_ETAG_TIMEOUT", 0.2)
+    wait_at_most(monkeypatch, 0.2)
     monkeypatch.setattr(transport, "SLOWEST_BYTES_PER_S", 2**20)
     model.refusals[FILE] = Reply(200, CONFIG * 10, slow_bytes_s=500)
     assert failure().kind == "stalled"
@@ -154,7 +162,6 @@ def test_the_built_in_model_of_that_name_is_the_way_out(hub: Loopback) -> None:
         (refusal(500), [1.0]),
         (Reply(hang_up=True), [1.0]),
         (Reply(200, b"{}" * 99, cut=10), [1.0]),
-        (Reply(200, b"{}", pause_s=3), [1.0]),
     ],
 )
 @pytest.mark.parametrize("path", [API, FILE])
@@ -164,6 +171,14 @@ def test_once_is_forgiven(model: Loopback, sleeps: list[float], notices: list[st
     assert sleeps == waits
     assert len(notices) == 1
     assert notices[0].endswith(f": trying again in {waits[0]:.0f} s")
+
+
+@pytest.mark.parametrize("path", [API, FILE])
+def test_a_stall_is_forgiven(model: Loopback, monkeypatch: pytest.MonkeyPatch, sleeps: list[float], path: str) -> None:
+    wait_at_most(monkeypatch, 0.5)
+    model.trap(path, lambda _: Reply(200, b"{}", pause_s=3))
+    assert load_model("org/model").n_layers == 2
+    assert sleeps == [1.0]
 
 
 def test_waits_are_few_and_bounded(model: Loopback, sleeps: list[float]) -> None:

@@ -1,18 +1,16 @@
 """Every right and every fault that the stand-in for the Hub knows, each with the error that people get."""
 
 import json
-import sys
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import constants
 
 from kvplan import KvplanError, load_model
 from kvplan.specs.hub import transport
-from tests.hub.test_load import CONFIG, ENDS, LAYER, N_BYTES
+from tests.hub.conftest import turn, wait_at_most
+from tests.hub.models import CONFIG, ENDS, LAYER, N_BYTES
 
 VIRTUAL = {"model.safetensors": {"tensors": {name: [dtype, list(shape)] for name, (dtype, shape) in {**LAYER, **ENDS}.items()}}}
 FACTS: dict[str, dict[str, object]] = {
@@ -24,20 +22,25 @@ FACTS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.fixture
-def hub(client: Path, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.syspath_prepend(str(shared / "hub"))
-    root = tmp_path / "repos"
+@pytest.fixture(scope="module")
+def fake(stand_in: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    root = tmp_path_factory.mktemp("repos")
     for repo_id, facts in FACTS.items():
         for folder in (root / repo_id, root / repo_id / ".revisions" / "v2"):
             folder.mkdir(parents=True)
             (folder / "config.json").write_text(json.dumps(CONFIG))
         (root / repo_id / ".fakehub.json").write_text(json.dumps({**facts, "virtual": VIRTUAL}))
     (root / ".aliases.json").write_text('{"bare": "org/plain"}')
-    with import_module("fakehub").FakeHub(root, tokens={"hf_reader": ["*"], "hf_stranger": []}) as fake:
-        monkeypatch.setattr(constants, "ENDPOINT", fake.url)
+    with stand_in(root, tokens={"hf_reader": ["*"], "hf_stranger": []}) as fake:
         yield fake
-    sys.modules.pop("fakehub", None)
+
+
+@pytest.fixture
+def hub(fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    turn(monkeypatch, fake.url, tmp_path)
+    fake.clear()
+    fake.code_on_401 = True
+    return fake
 
 
 def failure(ref: str) -> tuple[str, int]:
@@ -100,8 +103,8 @@ PLACES = [pytest.param("/api/models/", id="listing"), pytest.param("config.json"
 @pytest.mark.parametrize(("fault", "kind"), FAULTS)
 def test_faults(hub: Any, monkeypatch: pytest.MonkeyPatch, pattern: str, fault: dict[str, Any], kind: str) -> None:
     monkeypatch.setattr(transport, "SLOWEST_BYTES_PER_S", 2**20)
-    for seconds in ("HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"):
-        monkeypatch.setattr(constants, seconds, 0.4)
+    if kind == "stalled":
+        wait_at_most(monkeypatch, 0.2)
     hub.fault(pattern, times=None, **fault)
     assert failure("org/plain") == (kind, 3)
 

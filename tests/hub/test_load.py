@@ -1,47 +1,19 @@
 """Models of the Hub, from the listing to the spec."""
 
-import json
-from math import prod
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
 from kvplan import KvplanError, load_model
 from kvplan.specs.hub import cache, progress
 from tests import weights
-from tests.gguf import writing
+from tests.hub.conftest import go_offline
 from tests.hub.loopback import COMMIT, Loopback, Reply, refusal
+from tests.hub.models import CONFIG, ENDS, LAYER, N_BYTES, text
 
-CONFIG = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 4,
-    "vocab_size": 100,
-    "torch_dtype": "bfloat16",
-}
-LAYER = {
-    "model.layers.0.input_layernorm.weight": ("BF16", (64,)),
-    "model.layers.0.post_attention_layernorm.weight": ("BF16", (64,)),
-    **{f"model.layers.0.self_attn.{name}_proj.weight": ("BF16", (64, 64)) for name in "qkvo"},
-    **{f"model.layers.0.mlp.{name}_proj.weight": ("BF16", (128, 64)) for name in ("gate", "up")},
-    "model.layers.0.mlp.down_proj.weight": ("BF16", (64, 128)),
-}
-ENDS = {
-    "model.embed_tokens.weight": ("BF16", (100, 64)),
-    "model.norm.weight": ("BF16", (64,)),
-    "lm_head.weight": ("BF16", (100, 64)),
-}
 SHARDS = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
 INDEX = {"metadata": {}, "weight_map": {name: shard for shard, part in zip(SHARDS, (LAYER, ENDS), strict=True) for name in part}}
-N_BYTES = weights.total({**LAYER, **ENDS})
-
-
-def text(value: object) -> bytes:
-    return json.dumps(value).encode()
 
 
 @pytest.fixture
@@ -54,13 +26,6 @@ def model(hub: Loopback) -> Loopback:
         "pytorch_model.bin": bytes(10),
     }
     return hub
-
-
-def go_offline(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    if how == "told":
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    else:
-        monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
 
 
 def rules(ref: str) -> list[str]:
@@ -145,7 +110,7 @@ def test_offline_with_all_shards(model: Loopback, monkeypatch: pytest.MonkeyPatc
     assert load_model("org/model").checkpoint == online.checkpoint
 
 
-@pytest.mark.parametrize("ref", ["org/model", "org/model@v2", f"org/model@{COMMIT}", "org/model@../../x", "org/model:a.gguf"])
+@pytest.mark.parametrize("ref", ["org/model", "org/model@v2", f"org/model@{COMMIT}", "org/model:a.gguf"])
 def test_offline_without_a_cache(hub: Loopback, monkeypatch: pytest.MonkeyPatch, ref: str) -> None:
     go_offline(monkeypatch, "told")
     with pytest.raises(KvplanError, match="HF_HUB_OFFLINE is set, and the cache does not hold") as caught:
@@ -224,25 +189,6 @@ def test_repositories_of_something_else(hub: Loopback, files: dict[str, bytes], 
     assert hint in caught.value.hint
 
 
-def test_several_ggufs_are_listed_with_their_sizes(hub: Loopback) -> None:
-    hub.repos["org/x"] = {"config.json": b"{}", "a-Q4_K_M.gguf": bytes(2**20), "a-Q8_0.gguf": bytes(2**21)}
-    with pytest.raises(KvplanError) as caught:
-        load_model("org/x")
-    assert [line.split() for line in caught.value.details] == [["1.00", "MiB", "a-Q4_K_M.gguf"], ["2.00", "MiB", "a-Q8_0.gguf"]]
-
-
-@pytest.mark.parametrize(
-    ("files", "says"), [({"a.gguf": b"", "b.gguf": b""}, "it holds b.gguf, a.gguf"), ({"config.json": b""}, "it holds no GGUF file")]
-)
-def test_a_file_that_is_not_there(hub: Loopback, files: dict[str, bytes], says: str) -> None:
-    hub.repos["org/x"] = files
-    with pytest.raises(KvplanError) as caught:
-        load_model("org/x:c.gguf")
-    with pytest.raises(KvplanError, match="no such file"):
-        load_model("org/x:Q4_K_M")
-    assert (caught.value.kind, caught.value.exit_code, caught.value.hint) == ("file_not_found", 2, says)
-
-
 def test_a_listing_without_sizes(model: Loopback) -> None:
     bare = {"id": "org/model", "siblings": [{"rfilename": name} for name in model.repos["org/model"]]}
     model.refusals["/api/models/org/model"] = Reply(body=text(bare))
@@ -250,70 +196,3 @@ def test_a_listing_without_sizes(model: Loopback) -> None:
     assert spec.revision is None
     assert spec.checkpoint is not None
     assert spec.checkpoint.n_bytes == N_BYTES
-
-
-def gguf(n_blocks: int = 2, split: tuple[int, int] = (0, 1)) -> bytes:
-    """A llama of float32 tensors; of a split one, a part."""
-    number, count = split
-    shapes = {"attn_norm": (64,), "ffn_norm": (64,), "ffn_gate": (64, 128), "ffn_up": (64, 128), "ffn_down": (128, 64)}
-    shapes |= {f"attn_{name}": (64, 64) for name in ("q", "k", "v", "output")}
-    named = {f"blk.{i}.{name}.weight": shape for i in range(number, n_blocks, count) for name, shape in shapes.items()}
-    ends = {"token_embd.weight": (64, 100), "output_norm.weight": (64,)} if number == 0 else {}
-    tensors = [writing.Entry(name, shape, 0, 4 * prod(shape)) for name, shape in {**ends, **named}.items()]
-    keys: dict[str, object] = {"context_length": 512, "embedding_length": 64, "block_count": n_blocks, "vocab_size": 100}
-    keys |= {"attention.head_count": 4, "feed_forward_length": 128, "attention.layer_norm_rms_epsilon": 1e-5}
-    values: dict[str, object] = {"general.architecture": "llama", **{f"llama.{key}": value for key, value in keys.items()}}
-    if count > 1:
-        n_tensors = 2 + n_blocks * len(shapes)
-        values = values if number == 0 else {}
-        for key, value in {"no": number, "count": count, "tensors.count": n_tensors}.items():
-            values[f"split.{key}"] = writing.Typed("int32" if key == "tensors.count" else "uint16", value)
-    head, n_data = writing.header(values, tensors)
-    return head + bytes(n_data)
-
-
-@pytest.mark.parametrize("ref", ["org/x", "org/x@main:a.gguf", "URL/org/x/blob/main/a.gguf"])
-def test_a_gguf_file(hub: Loopback, ref: str) -> None:
-    hub.repos["org/x"] = {"README.md": b"", "a.gguf": gguf(n_blocks=200), "mmproj-a.gguf": b""}
-    spec = load_model(ref.replace("URL", hub.url))
-    assert (spec.id, spec.source, spec.revision) == (ref.replace("URL/org/x/blob/main/", "org/x@main:"), "hub", COMMIT)
-    assert spec.checkpoint is not None
-    assert (spec.checkpoint.format, spec.checkpoint.file_bytes) == ("gguf", len(hub.repos["org/x"]["a.gguf"]))
-    n_fetched = sum(sent(asked.headers["range"]) for asked in hub.asked if "/store/" in asked.path)
-    assert n_fetched < 2 * len(gguf(n_blocks=200)) - 2 * spec.checkpoint.n_bytes
-
-
-def sent(ranged: str) -> int:
-    first, _, last = ranged.removeprefix("bytes=").partition("-")
-    return int(last) + 1 - int(first)
-
-
-def test_a_quantization_of_a_repository(hub: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub.repos["org/x"] = {"a-Q4_K_M.gguf": gguf(), "a-Q8_0.gguf": b"", "config.json": b"{}"}
-    assert load_model("org/x:q4_k_m").id == "org/x:q4_k_m"
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(KvplanError) as caught:
-        load_model("org/x:Q5_K_M")
-    assert caught.value.exit_code in (2, 3)
-
-
-def test_a_split_gguf(hub: Loopback) -> None:
-    hub.repos["org/x"] = {f"Q4/a-0000{i + 1}-of-00002.gguf": gguf(split=(i, 2)) for i in range(2)}
-    spec = load_model("org/x")
-    assert spec.n_layers == 2
-    assert spec.checkpoint is not None
-    assert spec.checkpoint.n_files == 2
-    del hub.repos["org/x"]["Q4/a-00002-of-00002.gguf"]
-    with pytest.raises(KvplanError, match="part 2 of 2 is needed") as caught:
-        load_model("org/x:Q4/a-00001-of-00002.gguf")
-    assert caught.value.exit_code == 2
-
-
-def test_a_gguf_file_of_the_cache(hub: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub.repos["org/x"] = {"a.gguf": gguf()}
-    cache.keep("org/x", COMMIT, "a.gguf", gguf(), revision="main")
-    assert load_model("org/x").checkpoint is not None
-    assert not hub.paths("/store/")
-    go_offline(monkeypatch, "told")
-    assert rules("org/x:a.gguf") == ["KV017"]
-    assert rules("org/x") == ["KV017"]

@@ -11,7 +11,7 @@ from tests import weights
 from tests.gguf.test_load import write
 from tests.gguf.writing import llama, llama_tensors
 from tests.hub.loopback import COMMIT, Loopback
-from tests.hub.test_load import CONFIG, ENDS, LAYER
+from tests.hub.models import CONFIG, ENDS, LAYER
 from tests.running import Run
 
 SAME = ("n_params", "runs", "weights", "stored_dtype", "quantization", "exact", "checkpoint")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.hub.loopback import Loopback
-from tests.hub.test_load import CONFIG, text
+from tests.hub.models import CONFIG, text
 
 LOADED = "import sys; from kvplan import load_model; load_model(sys.argv[1]); print(*sys.modules)"
 

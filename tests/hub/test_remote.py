@@ -8,6 +8,7 @@ from kvplan import KvplanError
 from kvplan.specs.hub import transport
 from kvplan.specs.hub.remote import RemoteFile
 from kvplan.specs.hub.transport import Transport
+from tests.hub.conftest import wait_at_most
 from tests.hub.loopback import COMMIT, Loopback, Reply, refusal
 
 BODY = bytes(range(256)) * 1024
@@ -111,7 +112,13 @@ def changed(**how: object) -> Callable[[Reply], Reply]:
         pytest.param(changed(status=416), "hub_refused", "answered 416", id="no such range"),
     ],
 )
-def test_answers_that_are_none(hub: Loopback, file: RemoteFile, change: Callable[[Reply], Reply], kind: str, says: str) -> None:
+def test_answers_that_are_none(
+    hub: Loopback, monkeypatch: pytest.MonkeyPatch, change: Callable[[Reply], Reply], kind: str, says: str
+) -> None:
+    if kind == "stalled":
+        wait_at_most(monkeypatch, 0.2)
+    hub.repos["org/model"] = {"a.gguf": BODY}
+    file = opened(hub, size=len(BODY))
     hub.trap(STORE, change, times=9)
     with pytest.raises(KvplanError, match=says) as caught:
         file.read(100, 200)

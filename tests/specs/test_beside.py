@@ -52,3 +52,9 @@ def test_one_that_is_none(folder: Path) -> None:
     (folder / "hf_quant_config.json").write_text('{"quantization": 3}')
     with pytest.raises(KvplanError, match=r"hf_quant_config\.json: quantization: expected a mapping, found 3"):
         load_model(str(folder))
+
+
+def test_a_folder_with_an_index_and_no_weights_is_as_good_as_its_config(folder: Path) -> None:
+    plain = load_model(str(folder))
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "model-00001-of-00001.safetensors"}}))
+    assert load_model(str(folder)) == plain

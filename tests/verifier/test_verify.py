@@ -14,6 +14,7 @@ from kvplan.verifier import verify
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
+from tests.gguf.writing import header, llama, llama_tensors
 from tests.hardware.memory import fake_memory, hide_memory
 from tests.verifier.models import LLAMA, write
 
@@ -111,6 +112,10 @@ def test_configs(tmp_path: Path) -> None:
         config_of("llama-2-7c")
     with pytest.raises(RequestError, match="stdin"):
         config_of("-")
+    head, n_data = header(llama(), llama_tensors())
+    (tmp_path / "m.gguf").write_bytes(head + bytes(n_data))
+    with pytest.raises(RequestError, match="found a GGUF file"):
+        config_of(str(tmp_path / "m.gguf"))
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,8 @@ def _warn(found: Estimate, said: Said) -> None:
 COMMAND = Command(
     name="estimate",
     help="What a model takes, where each byte goes, and whether it fits.\n\n"
-    "MODEL is a built-in id or alias, an id or web address of the Hub, a config.json, a model directory, a spec file, "
-    "or - for a config on stdin.",
+    "MODEL is a built-in id or alias, an id or web address of the Hub, a config.json, a model directory, a GGUF file, "
+    "a spec file, or - for a config on stdin.",
     argument="[MODEL] [-- ENGINE COMMAND]",
     options=(
         *options.WORKLOAD,

@@ -12,7 +12,7 @@ def run(said: Said) -> int:
     name = " ".join(said.words)
     if "spec" in said.flags:
         if not name:
-            raise RequestError("usage", "--spec needs the NAME of a model", hint="kvplan models llama-2-7b --spec")
+            raise RequestError("usage", "--spec needs a MODEL", hint="kvplan models llama-2-7b --spec")
         streams.write(models.spec_text(name), said)
         return EXIT_OK
     streams.write(models.listing(name, as_json="json" in said.flags), said)
@@ -22,10 +22,11 @@ def run(said: Said) -> int:
 COMMAND = Command(
     name="models",
     help="The built-in models, or those that all WORDS stand in; with one MODEL, its layers and weights.\n\n"
-    "MODEL is an id, an alias, an id of the Hub, a config.json, a directory, a GGUF file or a spec file.",
+    "MODEL is a built-in id or alias, an id or web address of the Hub, a config.json, a model directory, a GGUF file, "
+    "a spec file, or - for a config on stdin.",
     argument="[MODEL or WORDS]",
     options=(
-        Option("--spec", "Print the spec file of NAME, which every command reads as MODEL.", "Output"),
+        Option("--spec", "Print the spec file of MODEL, which every command reads as MODEL.", "Output"),
         *options.OUTPUT,
         options.DEBUG,
     ),

@@ -58,6 +58,10 @@ class Deployment:
         found = self._laid.context
         return {name: getattr(found, name) for name in ("n_ctx", "n_ctx_seq", "n_seq_max", "n_batch", "n_ubatch")}
 
+    def usable_bytes(self, place: str) -> int | None:
+        """None: no pool to fit into; a place gives what it has."""
+        return None
+
     def phases(self, load: Workload) -> Phases:
         """llama.cpp has no phases of its own: all is there from the beginning."""
         return Phases(None, None, None)

@@ -6,6 +6,7 @@ from kvplan.core.ledger import Basis, Entry, Interval, Term, exactly
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp import host
 from kvplan.engines.llamacpp.devices import CPU
+from kvplan.engines.llamacpp.drafter import drafting_context, of_next_token_layers
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.rows import Kind
 
@@ -29,6 +30,11 @@ def of_process(laid: Laid) -> Iterator[Entry]:
     yield from _caches(laid)
     yield from _graph(laid)
     yield from _devices(laid)
+    yield from of_next_token_layers(laid)
+    drafter = drafting_context(laid)
+    if drafter is not None:
+        for entry in (*_weights(drafter), *_caches(drafter), *_graph(drafter)):
+            yield entry._replace(term="draft_model", name=f"drafter: {entry.name}")
     yield from _host(laid)
 
 

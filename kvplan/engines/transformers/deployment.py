@@ -84,6 +84,10 @@ class Deployment:
             low, best, high = low + part.low, best + part.best, high + part.high
         return Interval(low, best, high)
 
+    def usable_bytes(self, place: str) -> int | None:
+        """No limit but the card's."""
+        return None
+
     def phases(self, load: Workload) -> Phases:
         """Live tensor bytes: the weights while loading, the exact masks of this prompt, the worst of the decode steps."""
         peaks, held = self._footprint.peaks(load), self._weights.size.best

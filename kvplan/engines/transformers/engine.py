@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kvplan.core.device import Node
-from kvplan.core.dtypes import dtype
+from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
-from kvplan.engines.transformers.notes import PLAIN
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
 
@@ -49,7 +48,7 @@ class TransformersEngine:
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """Defaults of from_pretrained() and generate(); ``auto`` is the checkpoint's element type.
 
-        Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modelled.
+        Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modeled.
         """
         rules_for(version)
         chosen = _DEFAULTS | {flag.name: flag.value for flag in parsed.flags}

@@ -1,14 +1,13 @@
 """What the user should know of these settings: findings, the engine's own refusals, and memory that is not counted."""
 
 from kvplan.core.device import Node
+from kvplan.core.dtypes import PLAIN
 from kvplan.core.ledger import Finding, Fix, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.engines.transformers.kernels import AMPERE, FLASH_HEAD_DIM, shape_of
 from kvplan.engines.transformers.overhead import NVIDIA
 from kvplan.engines.transformers.rules import VERSIONS, Rules
 from kvplan.engines.transformers.settings import Settings
-
-PLAIN = ("float32", "float16", "bfloat16", "float64")
 
 
 def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -> tuple[Finding, ...]:
@@ -19,7 +18,7 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
             Finding(
                 "KV301",
                 "warning",
-                f"transformers {settings.version} is newer than the versions that are modelled: rules of {VERSIONS[-1]}, wider intervals",
+                f"transformers {settings.version} is newer than the versions that are modeled: rules of {VERSIONS[-1]}, wider intervals",
                 f"use --engine transformers@{VERSIONS[-1]} to compare",
             )
         )
@@ -68,7 +67,7 @@ def _several(node: Node) -> list[Finding]:
         Finding(
             "KV305",
             "warning",
-            f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modelled",
+            f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modeled",
             "name one GPU, --gpu h200 instead of --gpu h200:8, if that is what will run",
         )
     ]

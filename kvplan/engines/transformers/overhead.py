@@ -59,7 +59,7 @@ def workspace(gpu: Gpu) -> Entry:
     pytorch/pytorch issue 95668.
     """
     if gpu.vendor not in NVIDIA:
-        formula = "none to {high} MiB: what {vendor}'s libraries take is not modelled"
+        formula = "none to {high} MiB: what {vendor}'s libraries take is not modeled"
         source = "no published figure; hipBLASLt's 76 MiB of PyTorch's CublasHandlePool.cpp lie inside"
         return _workspace("matrix workspace", OTHER_WORKSPACE, formula, {"high": OTHER_WORKSPACE.high // MIB, "vendor": gpu.vendor}, source)
     known = gpu.compute_capability

@@ -38,7 +38,7 @@ VERSIONS = ("5.17.0", "5.18.0", "5.19.0", "5.20.0", "5.21.0", "5.22.0", "5.23.0"
 
 @cache
 def rules_for(version: str) -> tuple[Rules, bool]:
-    """The rules of ``version``, and whether it is newer than every modelled one (then the newest rules are used).
+    """The rules of ``version``, and whether it is newer than every modeled one (then the newest rules are used).
 
     Raises RequestError for a version older than the table, or for text that is no version.
     """
@@ -46,7 +46,7 @@ def rules_for(version: str) -> tuple[Rules, bool]:
     if wanted < _parts(RULES[0].since):
         raise RequestError(
             "unknown_version",
-            f"transformers {version} is older than the versions that are modelled ({VERSIONS[0]} to {VERSIONS[-1]})",
+            f"transformers {version} is older than the versions that are modeled ({VERSIONS[0]} to {VERSIONS[-1]})",
             hint=f"use --engine transformers@{VERSIONS[0]} or newer",
         )
     rules = next(rules for rules in reversed(RULES) if _parts(rules.since) <= wanted)

@@ -4,21 +4,16 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from kvplan.core.checkpoint import Checkpoint, Part
+from kvplan.core.checkpoint import PARTS, Checkpoint, Part
+from kvplan.core.dtypes import PLAIN
 from kvplan.core.ledger import Basis, Entry, Interval, NotModeled
 from kvplan.core.model import Layer, ModelSpec
-from kvplan.engines.transformers.notes import PLAIN
 from kvplan.engines.transformers.settings import Settings
 
 LOADED: tuple[Part, ...] = ("model",)
 """What of a checkpoint from_pretrained loads; what its class has no module for is skipped. Source: transformers 5.24 modeling_utils.py."""
 
-_LEFT_OUT: dict[Part, tuple[str, str]] = {
-    "mtp": ("mtp_layers", "next-token layers"),
-    "tower": ("towers_left_out", "encoders that the model's class does not build"),
-    "tied": ("stored_copies", "what the model shares, stored again"),
-    "buffer": ("stored_tables", "tables that are computed anew"),
-}
+_LEFT_OUT: dict[Part, str] = {"mtp": "mtp_layers", "tower": "towers_left_out", "tied": "stored_copies", "buffer": "stored_tables"}
 
 
 class Sum(NamedTuple):
@@ -70,22 +65,31 @@ def left_out(model: ModelSpec) -> list[NotModeled]:
         found: list[tuple[Part, int, str]] = [("mtp", model.mtp_bytes, ", by arithmetic")]
     else:
         found = [(part, files.bytes_in(part), "") for part in _LEFT_OUT if part not in LOADED]
-    told = ((*_LEFT_OUT[part], size, how) for part, size, how in found if size)
     return [
-        NotModeled(name, f"in the checkpoint, not loaded by Transformers: {what}, {size:,} B{how}", 0, 0) for name, what, size, how in told
+        NotModeled(_LEFT_OUT[part], f"in the checkpoint, not loaded by Transformers: {PARTS[part]}, {size:,} B{how}", 0, 0)
+        for part, size, how in found
+        if size
     ]
 
 
 def _by_arithmetic(model: ModelSpec, dtype: str, summed: Sum) -> Weights:
     files = model.checkpoint
     confirmed = files is not None and files.basis == "headers" and model.exact
+    formula, inputs = _formula(model, dtype)
     return Weights(
         size=_spread(model, summed),
         basis="exact" if model.exact and not summed.less and dtype in PLAIN else "modeled",
-        formula="{n_params} parameters as {dtype}" + (", groups of another type as stored" if _mixed(model, dtype) else ""),
-        inputs={"n_params": model.n_params, "dtype": dtype},
-        source=(model.id or model.architecture) + ("; the headers of its files hold as many" if confirmed else ""),
+        formula=formula,
+        inputs=inputs,
+        source=(model.id or model.architecture) + ("; the headers of its files hold as many" if confirmed else _reckoned(model)),
     )
+
+
+def _reckoned(model: ModelSpec) -> str:
+    """How the bytes of a quantized model came about without its files."""
+    if any(caveat.rule == "KV025" for caveat in model.caveats):
+        return f", on paper as {model.quantization} (KV025)"
+    return ", by arithmetic on its config" if model.quantization else ""
 
 
 def _by_headers(model: ModelSpec, files: Checkpoint, summed: Sum) -> Weights:
@@ -147,6 +151,19 @@ def _layer_bytes(layer: Layer, dtype: str) -> tuple[int, int]:
     """Bytes of one layer, and how much of them is only there where groups are kept in a type of their own."""
     more = sum([group.run_bytes(dtype) - group.n_bytes(dtype) for group in layer.weights if group.run_dtype])
     return sum([group.run_bytes(dtype) for group in layer.weights]), more
+
+
+def _formula(model: ModelSpec, dtype: str) -> tuple[str, Mapping[str, int | str]]:
+    """All parameters in one type; of several types, the bytes in each, the most first."""
+    if not _mixed(model, dtype):
+        return "{n_params} parameters as {dtype}", {"n_params": model.n_params, "dtype": dtype}
+    sizes: dict[str, int] = {}
+    for group in model.groups():
+        kept = group.run_dtype or group.dtype or dtype
+        sizes[kept] = sizes.get(kept, 0) + group.run_bytes(dtype)
+    held = {kept: size for kept, size in sorted(sizes.items(), key=lambda item: -item[1]) if size}
+    terms = " + ".join(f"{{{kept}}} B as {kept}" for kept in held)
+    return f"{{n_params}} parameters: {terms}", {"n_params": model.n_params, **held}
 
 
 def _mixed(model: ModelSpec, dtype: str) -> bool:

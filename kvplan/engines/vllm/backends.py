@@ -9,6 +9,8 @@ from kvplan.engines.vllm.content import PER_TENSOR, PLAIN, TURBOQUANT, is_quanti
 HOPPER = (9, 0)
 DATA_CENTER_BLACKWELL = 10
 DEFAULT_BLOCK = 16
+COMPRESSED_BLOCK = 256  # tokens that 64 compressed entries of the indexer's pages stand for
+PICKING_BLOCK = 128  # full attention over the tokens that an indexer picks: a page is what it picks
 
 
 class Kernel(NamedTuple):
@@ -31,6 +33,7 @@ class Traits(NamedTuple):
     sparse: bool
     windowed: bool
     cross: bool
+    compressed: bool
     attends: bool
     keeps_state: bool
 
@@ -49,24 +52,37 @@ def traits(model: ModelSpec) -> Traits:
         sparse=any(mixer.kind in ("mla", "full") and mixer.indexer is not None for mixer in mixers),
         windowed=bool(kinds & {"sliding", "chunked", "compressed"}),
         cross="cross" in kinds,
+        compressed="compressed" in kinds,
         attends=bool(kinds & {"full", "sliding", "chunked", "mla", "cross", "compressed"}),
         keeps_state=bool(kinds - {"full", "sliding", "chunked", "mla", "cross", "compressed"}),
     )
 
 
-def kernel(found: Traits, kv_dtype: str, capability: tuple[int, int] | None, block_tokens: int | None) -> Kernel | None:
-    """The kernel for these traits, None where no kernel takes this cache. An unknown card counts as Hopper.
+LATENT_STEPS = {"FLASHMLA": 64, "CUTLASS_MLA": 128, "FLASHINFER_MLA": 32, "FLASH_ATTN_MLA": 16, "TRITON_MLA": 16}
+"""Kernels for latents that a flag may ask for, and their blocks. Source: vllm 0.33 v1/attention/backends/mla."""
+
+
+def kernel(
+    found: Traits, kv_dtype: str, capability: tuple[int, int] | None, block_tokens: int | None, asked: str | None = None
+) -> Kernel | None:
+    """The kernel for these traits or the one ``asked`` for, None where no kernel takes this cache. An unknown card counts as Hopper.
 
     Source: vllm 0.33 platforms/cuda.py, _get_backend_priorities, and each backend's supported types and block sizes.
     """
     capability = capability or HOPPER
     chosen = _latent(found, kv_dtype, capability, block_tokens) if found.latent else _heads(found, kv_dtype, capability)
+    if chosen is not None and asked in LATENT_STEPS and found.latent and not found.sparse:
+        chosen = Kernel(asked, LATENT_STEPS[asked])
+    if found.compressed:
+        chosen = Kernel("FLASHMLA_SPARSE", COMPRESSED_BLOCK, packed=True) if kv_dtype == "auto" or kv_dtype.startswith("fp8") else None
     if chosen is None or (block_tokens is not None and block_tokens % chosen.step):
         return None
     return chosen
 
 
 def _heads(found: Traits, kv_dtype: str, capability: tuple[int, int]) -> Kernel | None:
+    if found.sparse:
+        return Kernel("MINIMAX_M3_SPARSE", PICKING_BLOCK)
     if kv_dtype.startswith("nvfp4"):
         return Kernel("FLASHINFER") if capability[0] == DATA_CENTER_BLACKWELL else None
     if kv_dtype in TURBOQUANT:

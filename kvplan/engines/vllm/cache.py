@@ -1,6 +1,8 @@
 """The cache of a model under given settings: its block, its pages, its groups, its pool."""
 
 import math
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
@@ -8,12 +10,14 @@ from kvplan.core.mixers import Mixer
 from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.core.units import ceil_to
 from kvplan.engines.vllm import states
-from kvplan.engines.vllm.backends import DEFAULT_BLOCK, Kernel, Traits, kernel, traits
-from kvplan.engines.vllm.classes import CACHE_AS_MODEL
+from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, DEFAULT_BLOCK, HOPPER, Kernel, Traits, kernel, traits
+from kvplan.engines.vllm.classes import CACHE_AS_MODEL, FP8_ON_BLACKWELL
 from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
-from kvplan.engines.vllm.groups import CannotUnify, group
-from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, slots
-from kvplan.engines.vllm.pool import Demand, Pool, pool
+from kvplan.engines.vllm.demand import Demand
+from kvplan.engines.vllm.drafting import next_layers, retained_tokens
+from kvplan.engines.vllm.groups import CannotUnify, Group, group
+from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, latent_bytes, slots
+from kvplan.engines.vllm.pool import Pool, pool
 from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.stages import stage_of
@@ -35,28 +39,34 @@ class Cache(NamedTuple):
 def cache(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[int, int] | None) -> Cache:
     """The cache of ``model`` and its drafter."""
     found = traits(model)
-    kv_dtype = resolved_dtype(model, settings)
-    chosen = kernel(found, kv_dtype, capability, settings.block_size)
+    settings = settings._replace(kv_cache_dtype=resolved_dtype(model, settings, rules, capability))
+    chosen = kernel(found, settings.kv_cache_dtype, capability, settings.block_size, settings.attention_backend)
     grid = _grid(model, capability) if rules.exports_states else None
-    form = _form(model, settings, found, chosen, grid)
+    forced = _forced(rules, capability)
+    form = _form(model, settings, found, chosen, grid, forced=forced)
     members = _members(model, settings, form)
+    groups: tuple[Group, ...] = ()
+    problem = None
     try:
-        groups, problem = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio), None
+        groups = group(members, hybrid_manager=settings.hybrid_manager, ratio=rules.group_ratio, side_by_side=found.compressed)
     except CannotUnify as reason:
-        groups, problem = (), str(reason)
-    demand = Demand(in_flight_tokens(settings, rules), settings.dcp, settings.max_num_batched_tokens)
-    return Cache(
-        found, chosen, form, pool(groups, settings.pp, demand, null_block=rules.reserves_null_block, by_group=rules.needs_by_group), problem
-    )
+        problem = str(reason)
+    retained = retained_tokens(model, settings.speculative) if rules.retains_for_drafts else 0
+    demand = Demand(in_flight_tokens(settings, rules), settings.max_num_batched_tokens, settings.dcp, retained)
+    return Cache(found, chosen, form, pool(groups, settings.pp, demand, rules), problem)
 
 
-def resolved_dtype(model: ModelSpec, settings: Settings) -> str:
-    """The type of the cache; ``auto`` is what the checkpoint asks for, else the model's own."""
+def resolved_dtype(model: ModelSpec, settings: Settings, rules: Rules, capability: tuple[int, int] | None) -> str:
+    """The type of the cache; ``auto`` is what the checkpoint asks for, or its class, else the model's own."""
     if model.architecture in CACHE_AS_MODEL:
         return "auto"
-    if settings.kv_cache_dtype != "auto":
-        return settings.kv_cache_dtype
-    return model.kv_dtype or "auto"
+    if settings.kv_cache_dtype != "auto" or model.kv_dtype:
+        return settings.kv_cache_dtype if settings.kv_cache_dtype != "auto" else model.kv_dtype or "auto"
+    blackwell = rules.fp8_on_blackwell and (capability or HOPPER)[0] == DATA_CENTER_BLACKWELL
+    if blackwell and model.architecture in FP8_ON_BLACKWELL:
+        return "fp8_e4m3"
+    found = traits(model) if rules.packs_sparse else None
+    return "fp8_ds_mla" if found and found.latent and found.sparse else "auto"
 
 
 def in_flight_tokens(settings: Settings, rules: Rules) -> int:
@@ -72,6 +82,12 @@ def in_flight_tokens(settings: Settings, rules: Rules) -> int:
     return batches * settings.max_num_batched_tokens
 
 
+def _forced(rules: Rules, capability: tuple[int, int] | None) -> int:
+    """What blocks of latents must be multiples of in this version, 0 where the kernel decides."""
+    major = (capability or HOPPER)[0]
+    return dict(zip((HOPPER[0], DATA_CENTER_BLACKWELL), rules.latent_blocks, strict=True)).get(major, 0)
+
+
 def _grid(model: ModelSpec, capability: tuple[int, int] | None) -> int | None:
     """Where all states can be exported inside a prefill, None where some can't be."""
     found = [states.checkpoint_tokens(mixer, capability) for mixer in _state_mixers(model)]
@@ -84,9 +100,10 @@ def _state_mixers(model: ModelSpec) -> list[Mixer]:
     return [mixer for run in model.runs for mixer in run.layer.mixers if mixer.kind in keeping]
 
 
-def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | None, grid: int | None) -> Form:
-    """The form of all pages, aligned where states lie beside attention."""
+def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | None, grid: int | None, *, forced: int = 0) -> Form:
+    """The form of all pages, aligned where states lie beside attention; the settings' type of the cache is resolved."""
     block = settings.block_size or (chosen.block_tokens if chosen else DEFAULT_BLOCK)
+    block = ceil_to(block, forced) if forced and found.latent else block
     elem = DTYPES[settings.dtype].block_bytes
     aligned = settings.mamba_cache_mode == "align"
     drafted = settings.speculative.n_tokens if settings.speculative else 0
@@ -99,7 +116,7 @@ def _form(model: ModelSpec, settings: Settings, found: Traits, chosen: Kernel | 
         block_tokens=settings.max_model_len,
     )
     packed = chosen is not None and chosen.packed
-    form = Form(settings.tp, block, resolved_dtype(model, settings), elem, state, sparse_packed=packed)
+    form = Form(settings.tp, block, settings.kv_cache_dtype, elem, state, sparse_packed=packed, windows=settings.sliding_window)
     if found.hybrid:
         return _aligned(model, form, found, chosen, grid if aligned else None)
     if form.kv_dtype in TURBOQUANT:
@@ -112,7 +129,7 @@ def _aligned(model: ModelSpec, form: Form, found: Traits, chosen: Kernel | None,
     state = max((states.state_bytes(mixer, form.tp, form.state) for mixer in _state_mixers(model)), default=0)
     if not state:
         return form
-    token = _token_bytes(model, form)
+    token = next(_token_bytes(model, form))
     kernel_tokens = chosen.step if chosen else DEFAULT_BLOCK
     least = max(form.block_tokens, LATENT_HYBRID_BLOCK) if found.latent else form.block_tokens
     grid = states.SCAN_CHUNK if form.state.every_block else grid or 1
@@ -120,16 +137,14 @@ def _aligned(model: ModelSpec, form: Form, found: Traits, chosen: Kernel | None,
     return form._replace(block_tokens=block, state=form.state._replace(block_tokens=block), state_page_bytes=block * token)
 
 
-def _token_bytes(model: ModelSpec, form: Form) -> int:
-    """Bytes of one token in the first attention layer of a rank."""
-    for run in model.runs:
-        for mixer in run.layer.mixers:
-            if mixer.kind == "mla":
-                return mixer.elems_per_token * form.elem_bytes if form.kv_dtype == "auto" else mixer.elems_per_token
-            if mixer.kind in ("full", "sliding", "chunked"):
-                content = head_bytes(form.kv_dtype, mixer.head_dim, mixer.v_head_dim, form.elem_bytes)
-                return heads_per_rank(mixer.n_kv_heads, form.tp) * content
-    raise AssertionError("a hybrid has attention")
+def _token_bytes(model: ModelSpec, form: Form) -> Iterator[int]:
+    """Bytes of one token in each attention layer of a rank."""
+    for mixer in chain.from_iterable(run.layer.mixers for run in model.runs):  # pragma: no branch - a hybrid has attention
+        if mixer.kind == "mla":
+            yield latent_bytes(mixer.elems_per_token, form)
+        elif mixer.kind in ("full", "sliding", "chunked"):
+            content = head_bytes(form.kv_dtype, mixer.head_dim, mixer.v_head_dim, form.elem_bytes)
+            yield heads_per_rank(mixer.n_kv_heads, form.tp) * content
 
 
 def _bounded(model: ModelSpec, form: Form) -> Form:
@@ -157,4 +172,4 @@ def drafter(model: ModelSpec, settings: Settings) -> tuple[LayerRun, ...]:
         return ()
     if settings.speculative.model is not None:
         return model.draft.runs if model.draft else ()
-    return model.mtp if settings.speculative.method == "mtp" else ()
+    return next_layers(model) if settings.speculative.method == "mtp" else ()

@@ -62,5 +62,11 @@ ROPE_FLOAT32 = _named("GptOssForCausalLM HYV3ForCausalLM")
 CACHE_AS_MODEL = _named("FalconForCausalLM")
 """Attention that is never told of the cache's settings: its keys and values keep the model's type."""
 
+FIRST_NEXT_LAYER = _named("LongcatFlashForCausalLM MiMoV2FlashForCausalLM MiMoV2ForCausalLM MiMoV2OmniForCausalLM")
+"""Of several next-token layers only the first is built. Source: vllm 0.33 models/mimo_v2_mtp.py, longcat_flash_mtp.py."""
+
+FP8_ON_BLACKWELL = _named("Glm5NextForCausalLM Glm5NextForConditionalGeneration GlmMoeDsaForCausalLM")
+"""Sparse latents kept in fp8 on data-center Blackwell. Source: vllm 0.33 model_executor/models/config.py; one of them since 0.29."""
+
 MANY_GRAPHS = _named("GptOssForCausalLM")
 """Graphs of batches up to 1024. Source: vllm 0.33 model_executor/models/config.py, GptOssForCausalLMConfig; since 0.11."""

@@ -119,5 +119,5 @@ def _strange(found: Read, version: str) -> tuple[Finding, ...]:
 
 
 def _unmodeled(found: Read) -> tuple[Finding, ...]:
-    names = dict.fromkeys(flag.name for flag in found.ignored if flag.name in UNMODELED)
+    names = dict.fromkeys(flag.name for flag in (*found.flags, *found.ignored) if flag.name in UNMODELED)
     return tuple(Finding("KV211", "warning", f"--{name} bears on memory and is not followed: {UNMODELED[name]}") for name in names)

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
-from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, exactly
+from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import budget, entries, log, notes
@@ -62,7 +62,7 @@ class Deployment:
 
         The pool is what the engine reserves, or the workload's blocks where no GPU is known.
         """
-        stages = dict(self._places())
+        stages = self._stages
         shown = max(stages, key=lambda place: self._held.weights[stages[place]].best)
         return tuple(entry._replace(listed=place == shown) for place, stage in stages.items() for entry in self._lines(place, stage, load))
 
@@ -72,18 +72,26 @@ class Deployment:
         if self._held.drafted[stage]:
             found.append(entries.drafter(self._held.drafted[stage], self._settings, place))
         found += entries.after_loading(self._held.copies[stage], self._held.adapters, self._settings, place)
-        reserved = self._available is not None
-        found.append(entries.pool(self._pool_bytes(stage, load), place, block_bytes=block_bytes, reserved=reserved))
-        return (*found, *entries.profiled(self._taken[stage].profile, self._model, self._settings, place))
+        profiled = self._taken[stage].profile
+        if self._available is None:
+            found.append(entries.blocks(self._demand(stage, load), place, load, block_bytes=block_bytes))
+        else:
+            found.append(entries.pool(self._pool_bytes(stage), place, profiled.basis, block_bytes=block_bytes))
+        return (*found, *entries.profiled(profiled, self._model, self._settings, place))
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """Everything but the pool, and the blocks that this workload takes of it."""
-        stage = dict(self._places()).get(place)
-        if stage is None:
-            return ZERO
-        held, found = self._taken[stage], self._taken[stage].profile
-        beside = held.weights.plus(found.budgeted).plus(found.later_graphs).plus(found.context)
-        return beside.plus(exactly(self._demand(stage, load)))
+        stage = self._stages.get(place)
+        return ZERO if stage is None else self._beside(stage).plus(self._demand(stage, load))
+
+    def usable_bytes(self, place: str) -> int | None:
+        """All that the engine holds beside the pool, and the pool, up to what the card has; None where no pool is known."""
+        stage = self._stages.get(place)
+        if stage is None or self._budgets is None or not self._cache.pool.block_bytes[stage] or not self._node.gpus:
+            return None
+        n_blocks = self._cache.pool.n_blocks(self._budgets, self._settings.num_gpu_blocks_override)
+        card = next(found.usable_bytes or 0 for found in self._node.places() if found.id == place)
+        return min(card, self._beside(stage).best + n_blocks * self._cache.pool.block_bytes[stage])
 
     def phases(self, load: Workload) -> Phases:
         """The weights while loading; vLLM reserves its cache at once, so later phases have no peaks of their own."""
@@ -92,30 +100,33 @@ class Deployment:
     def kv(self, load: Workload) -> KvPlan:
         """The cache of the stage that holds most of it."""
         stage = max(range(self._settings.pp), key=lambda i: self._cache.pool.block_bytes[i])
-        return kv_plan(self._model, self._cache, load, stage)
+        return kv_plan(self._model, self._cache, load, stage, self._settings.dtype)
 
     def capacity(self, load: Workload) -> Capacity | None:
         """The pool, also where the engine refuses for lack of it; None where no GPU is known."""
         if self._available is None or self._budgets is None:
             return None
-        pool, groups = self._cache.pool, self._cache.pool.groups
-        override = self._settings.num_gpu_blocks_override
-        blocks = [max(0, pool.n_blocks([free[i] for free in self._available], override)) for i in range(3)]
+        pool, blocks = self._cache.pool, self._n_blocks()
         each = [self._printed(n) for n in blocks]
         poorest = min(range(self._settings.pp), key=lambda i: self._available[i].best if self._available else 0)
-        checked = pool.checked(self._budgets, override)
+        checked = pool.checked(self._budgets, self._settings.num_gpu_blocks_override)
         limit = length(self._model, self._rules).most or self._settings.max_model_len
-        usable = blocks[1] - (1 if self._rules.reserves_null_block else 0)
         return Capacity(
             kv_budget=self._available[poorest],
-            block_tokens=min((slot.block_tokens for group in groups for slot in group.slots if "state" not in slot.kind), default=None),
+            block_tokens=self._block_tokens(),
             bytes_per_block=pool.block_bytes[poorest],
-            n_blocks=blocks[1],
+            n_blocks=blocks.best,
             kv_tokens=Interval(*(tokens for tokens, _ in each)),
             max_concurrency=(each[0][1], each[1][1], each[2][1]),
             max_ctx_tokens=min((pool.longest(free, stage, limit) for free, stage in checked), default=limit),
-            max_batch=min(self._settings.max_num_seqs, max(0, usable) // max(1, pool.request_blocks(load.ctx_tokens))),
+            max_batch=pool.most_sequences(self._certain_blocks(blocks.low), load.ctx_tokens, self._settings.max_num_seqs),
         )
+
+    def _block_tokens(self) -> int | None:
+        """Tokens of a block of attention, None where there is none; windows and waiting states may have smaller ones."""
+        slots = [slot for group in self._cache.pool.groups for slot in group.slots if "state" not in slot.kind]
+        whole = [slot for slot in slots if not slot.window_tokens]
+        return min((slot.block_tokens for slot in whole or slots), default=None)
 
     def log_lines(self) -> tuple[str, ...]:
         """What vLLM prints of its pool, nothing where it would not start."""
@@ -142,20 +153,41 @@ class Deployment:
         block = min(slot.block_tokens for group in pool.groups for slot in group.slots)
         return n_blocks // len(pool.groups) * block * self._settings.dcp * self._settings.pcp, concurrency
 
-    def _places(self) -> tuple[tuple[str, int], ...]:
+    @cached_property
+    def _stages(self) -> dict[str, int]:
         """Each GPU that a rank runs on, and its pipeline stage."""
         world = self._settings.tp * self._settings.pp
         places = self._node.places()[: max(1, world)]
-        return tuple((place.id, min(i // self._settings.tp, self._settings.pp - 1)) for i, place in enumerate(places))
+        return {place.id: min(i // self._settings.tp, self._settings.pp - 1) for i, place in enumerate(places)}
 
-    def _demand(self, stage: int, load: Workload) -> int:
+    def _beside(self, stage: int) -> Interval:
+        """All that a rank holds beside its pool."""
+        held, found = self._taken[stage], self._taken[stage].profile
+        return held.weights.plus(found.budgeted).plus(found.later_graphs).plus(found.context)
+
+    def _certain_blocks(self, fewest: int) -> int:
+        """Blocks on every stage if all the rest takes the most it may; the ``fewest`` of the pool where no card is known."""
+        spare = (
+            (usable - self._beside(stage).high) // self._cache.pool.block_bytes[stage]
+            for place, stage in self._stages.items()
+            if (usable := self.usable_bytes(place)) is not None
+        )
+        return max(0, min(spare, default=fewest))
+
+    def _demand(self, stage: int, load: Workload) -> Interval:
         """Bytes of the blocks that the workload takes."""
-        return load.batch * self._cache.pool.request_blocks(load.ctx_tokens) * self._cache.pool.block_bytes[stage]
+        size = self._cache.pool.block_bytes[stage]
+        low, best, high = self._cache.pool.held_blocks(load.ctx_tokens, load.batch)
+        return Interval(low * size, best * size, high * size)
 
-    def _pool_bytes(self, stage: int, load: Workload) -> Interval:
+    def _pool_bytes(self, stage: int) -> Interval:
         """Bytes of the pool on one rank: whole blocks, as many as the poorest stage has."""
-        if self._available is None:
-            return exactly(self._demand(stage, load))
-        size, override = self._cache.pool.block_bytes[stage], self._settings.num_gpu_blocks_override
-        low, best, high = (max(0, self._cache.pool.n_blocks([free[i] for free in self._available], override)) * size for i in range(3))
+        size = self._cache.pool.block_bytes[stage]
+        low, best, high = self._n_blocks()
+        return Interval(low * size, best * size, high * size)
+
+    def _n_blocks(self) -> Interval:
+        """Blocks of the pool."""
+        pool, override = self._cache.pool, self._settings.num_gpu_blocks_override
+        low, best, high = (max(0, pool.n_blocks([free[i] for free in self._available or ()], override)) for i in range(3))
         return Interval(low, best, high)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan.core.units import ceil_div
-from kvplan.engines.vllm.pages import Kind, Placed, Slot
+from kvplan.engines.vllm.packed import packed
+from kvplan.engines.vllm.pages import Placed
+from kvplan.engines.vllm.slots import Kind, Slot
 
 
 class CannotUnify(Exception):
@@ -22,8 +24,10 @@ class Group(NamedTuple):
         return sum(member.slot.page_bytes for member in self.members if member.stage == stage)
 
 
-def group(members: Sequence[Placed], *, hybrid_manager: bool, ratio: float) -> tuple[Group, ...]:
+def group(members: Sequence[Placed], *, hybrid_manager: bool, ratio: float, side_by_side: bool = False) -> tuple[Group, ...]:
     """The groups, in vLLM's order; ``ratio`` 0 where the version has none and keeps states apart. Raises CannotUnify.
+
+    ``side_by_side``: the cache's layout lets pages of different sizes lie beside each other in a block.
 
     Source: vllm 0.33 v1/core/kv_cache_planning.py, get_kv_cache_groups.
     """
@@ -35,7 +39,16 @@ def group(members: Sequence[Placed], *, hybrid_manager: bool, ratio: float) -> t
         members = _promoted(members)
     if _uniform(members):
         return (_of(members),)
+    if side_by_side:
+        return tuple(_of(part) for part in packed(_alike(members)))
     return _by_slot(_one_page_size(members), ratio)
+
+
+def _alike(members: Sequence[Placed]) -> list[list[Placed]]:
+    found: dict[object, list[Placed]] = {}
+    for member in members:
+        found.setdefault(_type(member.slot), []).append(member)
+    return list(found.values())
 
 
 def _of(members: Sequence[Placed]) -> Group:

@@ -1,8 +1,11 @@
 """What the user should know of these settings, and what is known to exist and not counted."""
 
+from collections.abc import Iterator
+
 from kvplan.core.ledger import Finding, NotModeled
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm.cache import Cache
+from kvplan.engines.vllm.content import is_quantized
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.versions import VERSIONS
 
@@ -11,19 +14,31 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
     """Notes on the version, on windows and on groups that are padded."""
     found = []
     if newer:
-        message = f"vLLM {settings.version} is newer than the versions that are modelled: the rules of {VERSIONS[-1]} are used"
+        message = f"vLLM {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
         found.append(Finding("KV320", "warning", message, "bounds are wider"))
     if settings.speculative is not None and settings.speculative.model is not None and model.draft is None:
         message = f"the drafter '{settings.speculative.model}' was not read: its layers and weights are not counted"
         found.append(Finding("KV321", "warning", message, "name a model that kvplan can load"))
-    return tuple(found)
+    return (*found, *_of_cache(settings, cache))
+
+
+def _of_cache(settings: Settings, cache: Cache) -> Iterator[Finding]:
+    """What the printed numbers mean where layers differ, and what a cache in fewer bits or of a given size does not do."""
+    kinds = {slot.kind for group in cache.pool.groups for slot in group.slots}
+    if len(cache.pool.groups) > 1:
+        message = f"{len(cache.pool.groups)} groups of layers share one pool: printed tokens are concurrency × max_model_len"
+        yield Finding("KV322", "note", message, "compare max_concurrency of two lengths, not tokens")
+    if is_quantized(cache.form.kv_dtype) and "state" in kinds:
+        message = f"{cache.form.kv_dtype} halves keys and values, not states: blocks hold more tokens, and there are no more blocks"
+        yield Finding("KV323", "note", message, "--mamba-ssm-cache-dtype float16 shrinks states")
+    if settings.kv_cache_memory_bytes is not None:
+        message = "--kv-cache-memory-bytes sets the pool: nothing is subtracted from it, and utilization only bears on the check at start"
+        yield Finding("KV324", "note", message, "leave room for activations and CUDA graphs")
 
 
 def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
-    """What lies in the host's memory, and caches whose packing is not followed."""
+    """What lies in the host's memory."""
     found = []
-    if any(mixer.kind == "compressed" for run in model.runs for mixer in run.layer.mixers):
-        found.append(NotModeled("kv_cache", "how vLLM packs windows beside compressed entries: the cache is not counted"))
     if settings.cpu_offload_bytes:
         found.append(NotModeled("cpu_offload", "weights that stay in the host's memory", 0, settings.cpu_offload_bytes))
     if settings.kv_offloading_bytes:

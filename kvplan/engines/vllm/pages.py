@@ -1,34 +1,18 @@
 """What vLLM keeps for each layer: a slot of a page per block, as its KV cache specs say."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from kvplan.core.mixers import Mixer
+from kvplan.core.mixers import Mixer, Mla
 from kvplan.core.model import Layer, ModelSpec
-from kvplan.core.units import ceil_div
 from kvplan.engines.vllm import states
+from kvplan.engines.vllm.compressed import compressed
 from kvplan.engines.vllm.content import PER_TENSOR, head_bytes
-
-Kind = Literal["full", "sliding", "chunked", "mla", "state", "block_state", "cross"]
+from kvplan.engines.vllm.slots import Kind, Slot
 
 INDEXER_SCALE = 4  # bytes of the scale beside each key of 8 bits
+PICKED_KEY = 2  # bytes of an element of the keys beside full attention (MiniMax-M3): bfloat16
 FP8_DS_MLA = 656  # 512 latents of one byte, four float32 scales, 64 rotated channels of two bytes
-
-
-class Slot(NamedTuple):
-    """The cache of one layer. Layers with equal slots can share a block table.
-
-    ``shape`` is what must be equal besides: heads and their widths. ``window_tokens`` is the window or chunk, 0 for none;
-    ``n_states`` are the blocks that one sequence's state takes. ``spread`` over context-parallel ranks, or whole on each.
-    """
-
-    kind: Kind
-    block_tokens: int
-    page_bytes: int
-    shape: tuple[int | str, ...] = ()
-    window_tokens: int = 0
-    n_states: int = 0
-    spread: bool = True
 
 
 class Placed(NamedTuple):
@@ -44,7 +28,7 @@ class Form(NamedTuple):
 
     ``elem_bytes`` is the model's own element, ``kv_dtype`` the type of the cache, resolved. ``state_page_bytes`` is what
     states are padded to (0: not at all), ``unquantized`` the layers that keep the model's type whatever the cache's.
-    ``sparse_packed``: sparse latents lie in DeepSeek's own packing of fp8.
+    ``sparse_packed``: sparse latents lie in DeepSeek's own packing of fp8. ``windows`` False: layers with a window keep all.
     """
 
     tp: int
@@ -55,6 +39,7 @@ class Form(NamedTuple):
     state_page_bytes: int = 0
     unquantized: frozenset[int] = frozenset()
     sparse_packed: bool = False
+    windows: bool = True
 
     def in_layer(self, index: int) -> "Form":
         """The form in layer ``index``."""
@@ -94,6 +79,9 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
     """Source: vllm 0.33 v1/kv_cache_interface.py; attention.py, mla_attention.py and mamba/abstract.py, get_kv_cache_spec."""
     match mixer.kind:
         case "full":
+            keys = () if mixer.indexer is None else (_keys(PICKED_KEY * mixer.indexer.head_dim, form.block_tokens, form),)
+            return (*_heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form), *keys)
+        case "sliding" if not form.windows:
             return _heads("full", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), 0, form)
         case "sliding":
             return _heads("sliding", mixer.n_kv_heads, (mixer.head_dim, mixer.v_head_dim), mixer.window_tokens, form)
@@ -102,16 +90,9 @@ def _slots(mixer: Mixer, form: Form) -> tuple[Slot, ...]:
         case "cross":
             return _heads("cross", mixer.n_kv_heads, (mixer.head_dim, mixer.head_dim), 0, form)
         case "mla":
-            latent = _latent(mixer.elems_per_token, form)
-            window = mixer.window_tokens or 0
-            found = [Slot("sliding" if window else "mla", form.block_tokens, latent, ("mla", mixer.elems_per_token), window)]
-            if mixer.indexer is not None:
-                key = mixer.indexer.head_dim + INDEXER_SCALE
-                n_keys = form.block_tokens // mixer.indexer.pool_tokens
-                found.insert(0, Slot("mla", form.block_tokens, key * n_keys, ("indexer", key)))
-            return tuple(found)
+            return _latent(mixer, form)
         case "compressed":
-            return ()
+            return compressed(mixer)
         case "mamba1" | "mamba2" | "gated_delta" | "linear" | "short_conv" | "rwkv" | "rg_lru":  # pragma: no branch - the kinds end here
             size = states.state_bytes(mixer, form.tp, form.state)
             page = max(size, form.state_page_bytes)
@@ -125,27 +106,23 @@ def _heads(kind: Kind, n_kv_heads: int, dims: tuple[int, int], window: int, form
     return (Slot(kind, form.block_tokens, token * form.block_tokens, (n_heads, *dims, form.kv_dtype), window),)
 
 
-def _latent(elems: int, form: Form) -> int:
-    """Bytes of a page of latents: one head, on every rank the same."""
+def _latent(mixer: Mla, form: Form) -> tuple[Slot, ...]:
+    """One latent for all heads, and an indexer's keys before it."""
+    window = mixer.window_tokens or 0
+    page = form.block_tokens * latent_bytes(mixer.elems_per_token, form)
+    found = Slot("sliding" if window else "mla", form.block_tokens, page, ("mla", mixer.elems_per_token), window)
+    if mixer.indexer is None:
+        return (found,)
+    return _keys(mixer.indexer.head_dim + INDEXER_SCALE, form.block_tokens // mixer.indexer.pool_tokens, form), found
+
+
+def _keys(key_bytes: int, n_keys: int, form: Form) -> Slot:
+    """An indexer's keys, on every rank the same."""
+    return Slot("mla", form.block_tokens, key_bytes * n_keys, ("indexer", key_bytes))
+
+
+def latent_bytes(elems: int, form: Form) -> int:
+    """Bytes of one token's latent: one head, on every rank the same."""
     if form.sparse_packed:
-        return FP8_DS_MLA * form.block_tokens
-    return elems * form.block_tokens * (1 if form.kv_dtype in PER_TENSOR else form.elem_bytes)
-
-
-def request_blocks(slot: Slot, max_model_len: int, in_flight: int, dcp: int, encoder_tokens: int) -> int:
-    """Blocks that one sequence of ``max_model_len`` tokens takes of a slot.
-
-    ``in_flight`` tokens may be scheduled beyond the window; ``encoder_tokens`` is what the scheduler reserves for encoders.
-    Source: vllm 0.33 v1/kv_cache_interface.py, max_admission_blocks_per_request and max_memory_usage_bytes.
-    """
-    if slot.kind == "state":
-        return slot.n_states
-    if slot.kind == "block_state":
-        return ceil_div(max_model_len, slot.block_tokens) + slot.n_states - 1
-    if slot.kind == "cross":
-        return ceil_div(encoder_tokens, slot.block_tokens)
-    if slot.kind == "sliding":
-        return ceil_div(min(slot.window_tokens - 1 + in_flight, max_model_len), slot.block_tokens) + 1
-    if slot.kind == "chunked":
-        return ceil_div(min(slot.window_tokens + in_flight, max_model_len), slot.block_tokens)
-    return ceil_div(ceil_div(max_model_len, dcp) if slot.spread else max_model_len, slot.block_tokens)
+        return FP8_DS_MLA
+    return elems * (1 if form.kv_dtype in PER_TENSOR else form.elem_bytes)

@@ -3,31 +3,45 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvplan.core.ledger import Interval
+from kvplan.engines.vllm.demand import Demand, held_blocks, request_blocks
 from kvplan.engines.vllm.groups import Group
-from kvplan.engines.vllm.pages import request_blocks
-
-
-class Demand(NamedTuple):
-    """What one request takes beside its length: tokens in flight, context-parallel ranks, tokens of an encoder's input."""
-
-    in_flight: int
-    dcp: int
-    encoder_tokens: int
+from kvplan.engines.vllm.rules import Rules
 
 
 class Pool(NamedTuple):
-    """The groups of a model and the bytes of one block on each pipeline stage; ``null_block``: the check holds one back; ``by_group``: it
-    counts blocks, what groups waste included, not the pages of each layer."""
+    """The groups of a model and the bytes of one block on each pipeline stage.
+
+    ``null_blocks`` are those that stand for freed ones and that no request may take; ``null_block``: the fit check holds one back;
+    ``by_group``: it counts blocks, what groups waste included, not the pages of each layer.
+    """
 
     groups: tuple[Group, ...]
     block_bytes: tuple[int, ...]
     demand: Demand
     null_block: bool = True
     by_group: bool = True
+    null_blocks: int = 1
 
     def request_blocks(self, max_model_len: int) -> int:
-        """Blocks of one request of ``max_model_len`` tokens, over all groups."""
-        return sum(max(request_blocks(slot, max_model_len, *self.demand) for slot in group.slots) for group in self.groups)
+        """Blocks of one request of ``max_model_len`` tokens as vLLM reckons them, over all groups."""
+        return sum(max(request_blocks(slot, max_model_len, self.demand) for slot in group.slots) for group in self.groups)
+
+    def held_blocks(self, ctx_tokens: int, batch: int) -> Interval:
+        """Blocks of the pool that ``batch`` sequences of ``ctx_tokens`` need, the null block included."""
+        low = best = high = self.null_blocks if self.groups else 0
+        for group in self.groups:
+            held = [held_blocks(slot, ctx_tokens, batch, self.demand) for slot in group.slots]
+            low, best, high = low + max(n.low for n in held), best + max(n.best for n in held), high + max(n.high for n in held)
+        return Interval(low, best, high)
+
+    def most_sequences(self, n_blocks: int, ctx_tokens: int, limit: int) -> int:
+        """The most sequences of ``ctx_tokens`` up to ``limit`` that ``n_blocks`` hold for certain."""
+        low, high = 0, limit
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.held_blocks(ctx_tokens, middle).high <= n_blocks else (low, middle - 1)
+        return low
 
     def needed_bytes(self, max_model_len: int, stage: int) -> int:
         """What the fit check asks for one request on a stage.
@@ -37,7 +51,7 @@ class Pool(NamedTuple):
         if self.by_group:
             return self.request_blocks(max_model_len) * self.block_bytes[stage]
         pages = ((member.slot, member.slot.page_bytes) for group in self.groups for member in group.members if member.stage == stage)
-        return sum(page * request_blocks(slot, max_model_len, *self.demand) for slot, page in pages)
+        return sum(page * request_blocks(slot, max_model_len, self.demand) for slot, page in pages)
 
     def n_blocks(self, available: Sequence[int], override: int | None) -> int:
         """Blocks of the poorest stage; ``override`` replaces them. A model without a cache has one, the null block."""
@@ -68,10 +82,10 @@ class Pool(NamedTuple):
         return low
 
 
-def pool(groups: tuple[Group, ...], n_stages: int, demand: Demand, *, null_block: bool, by_group: bool) -> Pool:
-    """The pool of these groups; a block is as large as the widest group on its stage.
+def pool(groups: tuple[Group, ...], n_stages: int, demand: Demand, rules: Rules) -> Pool:
+    """The pool of these groups; a block is as large as the widest group on its stage. V0 has no null block.
 
     Source: vllm 0.33 kv_cache_planning.py, _get_kv_cache_bytes_per_block.
     """
     sizes = tuple(max((group.bytes_on(stage) for group in groups), default=0) for stage in range(n_stages))
-    return Pool(groups, sizes, demand, null_block, by_group)
+    return Pool(groups, sizes, demand, rules.reserves_null_block, rules.needs_by_group, int(rules.v1))

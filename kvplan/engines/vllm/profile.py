@@ -67,6 +67,7 @@ _FULL_SIZES = 51
 _VISION = (0.0, 0.15, 0.35)  # GiB of an encoder's outputs and features while the sampler runs, llm-d: Gemma-3, Kimi-VL, Scout
 _FLASHINFER = 394 * 2**20
 _TOKENS_HELD = (2, 3, 6)  # tensors of all tokens' hidden states that outlive the layers, in 49 dense runs 2.3 to 4.2
+_LAYER = ((1, 2), (2, 2.5), (3, 3))  # hidden states and inner ones at a layer's widest moment: CodeLlama-34b 0.77 GiB, llm-d
 
 
 class Profile(NamedTuple):
@@ -87,7 +88,7 @@ class Profile(NamedTuple):
 
 
 def profile(model: ModelSpec, settings: Settings, rules: Rules, gpu: Gpu | None, *, stage: int, newer: bool) -> Profile:
-    """The profile of one rank of pipeline stage ``stage``. Bounds widen for versions newer than every modelled one."""
+    """The profile of one rank of pipeline stage ``stage``. Bounds widen for versions newer than every modeled one."""
     measured = OVERHEADS[rules.profile]
     size = min(_by_tp(settings.tp), 2)
     non_torch = measured.non_torch[size] if settings.pp == 1 or settings.tp > 1 else _gib(0.03, 0.07, 0.3)
@@ -127,10 +128,10 @@ def _activations(model: ModelSpec, settings: Settings, measured: Overheads, *, l
     held = [n * row for n in _TOKENS_HELD]
     workspace = moe_workspace(model, settings)
     vision = [int(size * GIB) if _sees(model, settings) else 0 for size in _VISION]
-    layers = _layer_peak(model, settings)
+    layers = [_layer_peak(model, settings, *share) for share in _LAYER]
     low, best, high = (
-        workspace + seen + max(keeps + int(n_rows * model.vocab_size * (per_logit + elem)), layers)
-        for keeps, seen, per_logit in zip(held, vision, measured.sampler, strict=True)
+        workspace + seen + max(keeps + int(n_rows * model.vocab_size * (per_logit + elem)), layer)
+        for keeps, seen, per_logit, layer in zip(held, vision, measured.sampler, layers, strict=True)
     )
     return Interval(low, best, high + high // 50)
 
@@ -160,8 +161,8 @@ def moe_workspace(model: ModelSpec, settings: Settings) -> int:
     return most
 
 
-def _layer_peak(model: ModelSpec, settings: Settings) -> int:
-    """Bytes at the widest moment of a layer: hidden states, and gate, up and their product of a dense feed-forward."""
+def _layer_peak(model: ModelSpec, settings: Settings, hidden: float, inner: float) -> int:
+    """Bytes at the widest moment of a layer: so many tensors of the hidden states, so many of a dense feed-forward's width."""
     elem = DTYPES[settings.dtype].block_bytes
     widest = max((ffn.intermediate for run in model.runs for ffn in run.layer.ffns if ffn.kind == "dense"), default=0)
-    return settings.max_num_batched_tokens * (3 * model.hidden_size + 3 * -(-widest // settings.tp)) * elem
+    return int(settings.max_num_batched_tokens * (hidden * model.hidden_size + inner * -(-widest // settings.tp)) * elem)

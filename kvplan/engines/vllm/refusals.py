@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from kvplan.core.device import Node
 from kvplan.core.ledger import Refusal
+from kvplan.core.mixers import Mixer
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm import checks
-from kvplan.engines.vllm.cache import Cache, resolved_dtype
+from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.classes import WITHOUT_PIPELINE
 from kvplan.engines.vllm.length import length
 from kvplan.engines.vllm.rules import Rules
@@ -28,7 +29,7 @@ def config_refusals(model: ModelSpec, settings: Settings, cache: Cache, node: No
         *_pipeline(model, settings),
         *_context_parallel(model, settings, cache),
         *_states(model, settings),
-        *_kernel(model, settings, cache, node),
+        *_kernel(model, settings, cache),
         *_classes(model),
         *checks.refusals(model, settings, node, rules),
     )
@@ -90,37 +91,38 @@ def _pipeline(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
 
 
 def _context_parallel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refusal]:
-    tp, dcp = settings.tp, settings.dcp
     heads, kv_heads = head_counts(model)
-    if dcp == 1 or not kv_heads:
+    if settings.dcp == 1 or not kv_heads:
         return
-    if cache.traits.latent:
-        if cache.traits.sparse and not cache.form.sparse_packed:
-            text = "DCP for FlashMLA sparse requires an fp8_ds_mla kv-cache; the bf16 sparse path is not supported under DCP."
-            yield Refusal("KV115", "config", text)
-    elif tp <= kv_heads:
-        yield Refusal(
-            "KV115",
-            "config",
+    if not cache.traits.latent:
+        text = _spread(heads, kv_heads, settings, windowed=cache.traits.windowed)
+    elif cache.traits.sparse and not cache.form.sparse_packed:
+        text = "DCP for FlashMLA sparse requires an fp8_ds_mla kv-cache; the bf16 sparse path is not supported under DCP."
+    else:
+        return
+    if text:
+        yield Refusal("KV115", "config", text)
+
+
+def _spread(heads: int, kv_heads: int, settings: Settings, *, windowed: bool) -> str:
+    """Why plain heads can't be spread by tokens, nothing where they can."""
+    tp, dcp = settings.tp, settings.dcp
+    if tp <= kv_heads:
+        return (
             f"Decode context parallelism for GQA/MQA requires `--tensor-parallel-size` ({tp}) to be greater than the model's "
-            f"total number of KV heads ({kv_heads}). Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`.",
+            f"total number of KV heads ({kv_heads}). Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`."
         )
-    elif dcp > tp // kv_heads:
-        yield Refusal(
-            "KV115",
-            "config",
+    if dcp > tp // kv_heads:
+        return (
             f"`--decode-context-parallel-size` ({dcp}) exceeds the maximum supported value ({tp // kv_heads}) for "
-            f"`--tensor-parallel-size` ({tp}) and {kv_heads} model KV heads.",
+            f"`--tensor-parallel-size` ({tp}) and {kv_heads} model KV heads."
         )
-    elif heads // kv_heads % dcp:
-        yield Refusal(
-            "KV115",
-            "config",
+    if heads // kv_heads % dcp:
+        return (
             f"The model's number of query heads per KV head ({heads // kv_heads}) must be divisible by "
-            f"`--decode-context-parallel-size` ({dcp}) for GQA/MQA.",
+            f"`--decode-context-parallel-size` ({dcp}) for GQA/MQA."
         )
-    elif cache.traits.windowed:
-        yield Refusal("KV115", "config", "DCP not support sliding window.")
+    return "DCP not support sliding window." if windowed else ""
 
 
 def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
@@ -138,16 +140,24 @@ def _states(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
                 return
 
 
-def _kernel(model: ModelSpec, settings: Settings, cache: Cache, node: Node) -> Iterator[Refusal]:
+def _kernel(model: ModelSpec, settings: Settings, cache: Cache) -> Iterator[Refusal]:
     if cache.kernel is not None or not cache.traits.attends:
         return
-    name = node.gpus[0].name if node.gpus else "cuda"
+    width = max(_width(mixer) for run in model.runs for mixer in run.layer.mixers)
     yield Refusal(
         "KV117",
         "config",
-        f"No valid attention backend found for {name} with kv_cache_dtype={resolved_dtype(model, settings)}, "
-        f"block_size={settings.block_size}, use_mla={cache.traits.latent}, use_sparse={cache.traits.sparse}.",
+        f"No valid attention backend found for cuda with AttentionSelectorConfig(head_size={width}, dtype=torch.{settings.dtype}, "
+        f"kv_cache_dtype={cache.form.kv_dtype}, block_size={settings.block_size}, use_mla={cache.traits.latent}, "
+        f"use_sparse={cache.traits.sparse}).",
     )
+
+
+def _width(mixer: Mixer) -> int:
+    """Width of an attention head, of a latent its own; 0 for what is no attention."""
+    if mixer.kind == "mla":
+        return mixer.elems_per_token
+    return mixer.head_dim if mixer.kind in ("full", "sliding", "chunked", "cross") else 0
 
 
 def _classes(model: ModelSpec) -> Iterator[Refusal]:

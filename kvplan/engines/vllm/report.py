@@ -6,16 +6,21 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.content import head_bytes
-from kvplan.engines.vllm.pages import Form, Slot
+from kvplan.engines.vllm.pages import Form, latent_bytes
+from kvplan.engines.vllm.slots import Slot
 from kvplan.engines.vllm.states import state_bytes
 
 
-def kv_plan(model: ModelSpec, cache: Cache, load: Workload, stage: int) -> KvPlan:
-    """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group."""
+def kv_plan(model: ModelSpec, cache: Cache, load: Workload, stage: int, dtype: str) -> KvPlan:
+    """The cache of one rank of ``stage`` for this workload; ``reserved`` are whole blocks of every group, with those in flight and the
+    null block.
+
+    ``dtype`` is the model's type, which is the cache's where that has none of its own.
+    """
     members = [member for group in cache.pool.groups for member in group.members if member.stage == stage]
     tokens = [member.slot for member in members if member.slot.kind not in ("state", "block_state", "cross")]
-    name = cache.form.kv_dtype if cache.form.kv_dtype != "auto" else f"{8 * cache.form.elem_bytes} bit"
-    reserved = load.batch * cache.pool.request_blocks(load.ctx_tokens) * cache.pool.block_bytes[stage]
+    name = dtype if cache.form.kv_dtype == "auto" else cache.form.kv_dtype
+    reserved = cache.pool.held_blocks(load.ctx_tokens, load.batch).best * cache.pool.block_bytes[stage]
     ideal, longer = (_ideal(model, cache.form, n) for n in (load.ctx_tokens, load.ctx_tokens + 1))
     return KvPlan(
         k_dtype=name,
@@ -52,8 +57,7 @@ def _kept(mixer: Mixer, form: Form, n_tokens: int) -> int:
             heads = max(1, mixer.n_kv_heads // form.tp)
             return mixer.kept_tokens(n_tokens) * heads * head_bytes(form.kv_dtype, mixer.head_dim, mixer.v_head_dim, form.elem_bytes)
         case "mla":
-            elem = form.elem_bytes if form.kv_dtype == "auto" else 1
-            return mixer.kept_tokens(n_tokens) * mixer.elems_per_token * elem + mixer.indexer_elems(n_tokens)
+            return mixer.kept_tokens(n_tokens) * latent_bytes(mixer.elems_per_token, form) + mixer.indexer_elems(n_tokens)
         case "compressed":
             return mixer.kept_tokens(n_tokens) * mixer.elems_per_token * form.elem_bytes
         case "cross":

@@ -7,6 +7,7 @@ from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import by_default
+from kvplan.engines.vllm.apart import hybrid_manager
 from kvplan.engines.vllm.backends import Traits, traits
 from kvplan.engines.vllm.batch import batch, graph_defaults, graph_sizes
 from kvplan.engines.vllm.command import ENTRY
@@ -132,7 +133,7 @@ def _caching(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> 
         kv_cache_dtype=kv_type(asked),
         block_size=said.count("block-size"),
         prefix_caching=prefixes,
-        hybrid_manager=not said.on("disable-hybrid-kv-cache-manager"),
+        hybrid_manager=hybrid_manager(said, rules, model, settings.speculative),
         mamba_cache_mode=mode,
         mamba_block_size=said.count("mamba-block-size"),
         mamba_cache_dtype=said.word("mamba-cache-dtype") or "auto",

@@ -13,20 +13,25 @@ class Rules(NamedTuple):
     """Behavior from version ``since`` on.
 
     ``v1``: the engine of that name runs; before it V0, whose pool, defaults and words differ. ``gpu_memory_utilization`` is the
-    default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default. ``tokens_by_concurrency``: the
-    log's tokens are concurrency × max_model_len, before it blocks shared among the groups. ``one_capacity_line``: it prints tokens and
-    concurrency in one line. ``reserves_in_flight``: windows reserve the tokens of all batches in flight, not of one.
-    ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: that check's refusal says which length would fit.
+    default. ``estimates_graphs``: whether the profile run can subtract CUDA graphs, and does by default. ``tokens_by_concurrency``:
+    the log's tokens are concurrency × max_model_len, before it blocks shared among the groups. ``one_capacity_line``: it prints
+    tokens and concurrency in one line. ``reserves_in_flight``: windows reserve the tokens of all batches in flight, not of one.
+    ``reserves_null_block``: the fit check leaves a block out. ``names_longest``: its refusal says which length would fit.
+    ``retains_for_drafts``: windows keep more where several next-token layers draft. ``chunks_together``: chunked attention is kept
+    as if it were full, always or where a drafter reads the model's states; ``transfers_together``: so is all where blocks are
+    sent elsewhere, by any connector or by those that can't take several kinds. ``packs_sparse``: sparse latents are packed in fp8
+    by default; ``fp8_on_blackwell``: those of some classes are kept in fp8 there.
     ``auto_fit``: --max-model-len -1 takes what fits. ``yarn_from_original``: YaRN's factor stretches its original length, later the
     limit is taken as stretched. ``has_v2``: there is a V2 model runner; ``runner``: models that it serves by default.
-    ``async_scheduling``: it is the default; ``async_pp``: with pipeline stages, too. ``hybrid_prefix_caching``: hybrids cache prefixes
-    by default. ``mamba_cache``: what Mamba layers then keep: the state of every block (``all``, others keep no prefix), the same where
-    others keep what is aligned to blocks (``either``), or all the latter (``align``). ``profile``: which measured overheads hold.
-    ``group_ratio``: groups are as wide as the largest bucket of layers where that is less than so many times the smallest; 0 where
-    every layer is kept as full attention. ``exports_states``: prefills keep a block more for the states they export.
-    ``needs_by_group``: the fit check counts what groups waste. ``words``: how its refusals are put. ``swap_space_gib``: what V0 pins of
-    the host's memory. ``float32_in_half``: such checkpoints run in float16. ``matches_cache_type``: a cache in 16 bits must have the
-    model's type.
+    ``async_scheduling``: it is the default; ``async_pp``: with pipeline stages, too. ``hybrid_prefix_caching``: hybrids cache
+    prefixes by default. ``mamba_cache``: what Mamba layers then keep: the state of every block (``all``, others keep no prefix), the
+    same where others keep what is aligned to blocks (``either``), or all the latter (``align``). ``profile``: which measured
+    overheads hold. ``group_ratio``: groups are as wide as the largest bucket of layers where that is less than so many times the
+    smallest; 0 where every layer is kept as full attention. ``exports_states``: prefills keep a block more for the states they
+    export. ``needs_by_group``: the fit check counts what groups waste. ``words``: how its refusals are put. ``latent_blocks``: tokens
+    that blocks of latents are forced to be multiples of, on Hopper and on data-center Blackwell; 0 where the kernel decides.
+    ``swap_space_gib``: what V0 pins of the host's memory. ``float32_in_half``: such checkpoints run in float16.
+    ``matches_cache_type``: a cache in 16 bits must have the model's type.
 
     Defaults of the batch: ``small_a100``: an A100 gets those of a small GPU. ``large_gpu``: from 160 GiB on the largest.
     ``small_gb10``: a GB10 gets the small ones, too. ``clips_batch``: they are clipped to what the sequences can fill.
@@ -43,6 +48,11 @@ class Rules(NamedTuple):
     one_capacity_line: bool = False
     reserves_in_flight: bool = False
     reserves_null_block: bool = False
+    retains_for_drafts: bool = False
+    chunks_together: Literal["never", "always", "drafted"] = "never"
+    transfers_together: Literal["never", "all", "some"] = "never"
+    packs_sparse: bool = False
+    fp8_on_blackwell: bool = False
     names_longest: bool = True
     auto_fit: bool = False
     yarn_from_original: bool = True
@@ -59,6 +69,7 @@ class Rules(NamedTuple):
     exports_states: bool = False
     needs_by_group: bool = False
     words: Literal["v0", "plain", "docs", "cpu"] = "v0"
+    latent_blocks: tuple[int, int] = (0, 0)
     small_a100: bool = True
     large_gpu: bool = False
     small_gb10: bool = False
@@ -79,6 +90,7 @@ _0_8 = _V0._replace(
     small_a100=False,
     profile="0.9",
     words="plain",
+    latent_blocks=(64, 0),
     source="vllm 0.8.5 engine/arg_utils.py, is_v1_default",
 )
 _0_9 = _0_8._replace(
@@ -86,10 +98,19 @@ _0_9 = _0_8._replace(
     small_a100=True,
     float32_in_half=False,
     group_ratio=1.0,
+    transfers_together="all",
     source="vllm 0.9.2 engine/arg_utils.py, _set_default_args_v1; v1/core/kv_cache_utils.py",
 )
-_0_12 = _0_9._replace(
+_0_10 = _0_9._replace(
+    since="0.10.0",
+    latent_blocks=(64, 128),
+    chunks_together="always",
+    source="vllm 0.10.2 platforms/cuda.py, check_and_update_config; config/__init__.py",
+)
+_0_11 = _0_10._replace(since="0.11.0", packs_sparse=True, source="vllm 0.11.0 model_executor/models/config.py, DeepseekV32ForCausalLM")
+_0_12 = _0_11._replace(
     since="0.12.0",
+    packs_sparse=False,
     graph_step=16,
     clips_batch=True,
     mamba_cache="all",
@@ -102,15 +123,19 @@ _0_14 = _0_12._replace(
     auto_fit=True,
     needs_by_group=True,
     words="docs",
+    chunks_together="drafted",
     source="vllm 0.14.1 config/vllm.py, async_scheduling; v1/core/kv_cache_utils.py",
 )
 _0_15 = _0_14._replace(
     since="0.15.0", mamba_cache="either", async_pp=True, source="vllm 0.16.0 model_executor/models/config.py, MambaModelConfig"
 )
-_0_17 = _0_15._replace(since="0.17.0", profile="0.17", source="vllm 0.17.1 v1/worker/gpu_model_runner.py, _dummy_sampler_run")
+_0_17 = _0_15._replace(
+    since="0.17.0", profile="0.17", latent_blocks=(64, 64), source="vllm 0.17.1 v1/worker/gpu_model_runner.py, _dummy_sampler_run"
+)
 _0_18 = _0_17._replace(
     since="0.18.0",
     estimates_graphs="off",
+    latent_blocks=(0, 0),
     has_v2=True,
     group_ratio=1.5,
     source="vllm 0.18.1 envs.py, VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
@@ -124,7 +149,12 @@ _0_20 = _0_18._replace(
     source="vllm 0.20.0 config/cache.py, envs.py",
 )
 _0_20_2 = _0_20._replace(since="0.20.2", tokens_by_concurrency=True, source="vllm 0.20.2 v1/core/kv_cache_utils.py, printed tokens")
-_0_22 = _0_20_2._replace(since="0.22.0", words="cpu", source="vllm 0.22.1 v1/core/kv_cache_utils.py; 0.21 was not read")
+_0_22 = _0_20_2._replace(
+    since="0.22.0",
+    words="cpu",
+    transfers_together="some",
+    source="vllm 0.22.1 v1/core/kv_cache_utils.py, config/vllm.py; 0.21 was not read",
+)
 _0_24 = _0_22._replace(since="0.24.0", runner="dense", source="vllm 0.24.0 config/vllm.py, _is_default_v2_model_runner_model")
 _0_26 = _0_24._replace(
     since="0.26.0",
@@ -137,6 +167,7 @@ _0_27 = _0_26._replace(
     large_gpu=True,
     wide_graphs=True,
     one_capacity_line=True,
+    retains_for_drafts=True,
     mamba_cache="align",
     source="vllm 0.28.0 engine/arg_utils.py, get_batch_defaults; model_executor/models/config.py; 0.27 was not read",
 )
@@ -145,6 +176,7 @@ _0_29 = _0_27._replace(
     runner="any",
     exports_states=True,
     reserves_null_block=True,
+    fp8_on_blackwell=True,
     decode_graphs=True,
     profile="0.29",
     source="vllm 0.29.0 v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory; config/vllm.py, use_v2_model_runner",
@@ -156,12 +188,12 @@ _0_33 = _0_30._replace(
     since="0.33.0", small_gb10=True, matches_cache_type=True, source="vllm 0.33.0 engine/arg_utils.py, config/vllm.py; 0.32 was not read"
 )
 
-RULES = (_V0, _0_8, _0_9, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_22, _0_24, _0_26, _0_27, _0_29, _0_30, _0_33)
+RULES = (_V0, _0_8, _0_9, _0_10, _0_11, _0_12, _0_14, _0_15, _0_17, _0_18, _0_20, _0_20_2, _0_22, _0_24, _0_26, _0_27, _0_29, _0_30, _0_33)
 
 
 @cache
 def rules_for(version: str) -> tuple[Rules, bool]:
-    """The rules of ``version``, and whether it is newer than every modelled one (then the newest rules are used).
+    """The rules of ``version``, and whether it is newer than every modeled one (then the newest rules are used).
 
     Raises RequestError for a version older than the table, or for text that is no version.
     """
@@ -169,7 +201,7 @@ def rules_for(version: str) -> tuple[Rules, bool]:
     if wanted < release(RULES[0].since):
         raise RequestError(
             "unknown_version",
-            f"vllm {version} is older than the versions that are modelled ({VERSIONS[0]} to {VERSIONS[-1]})",
+            f"vllm {version} is older than the versions that are modeled ({VERSIONS[0]} to {VERSIONS[-1]})",
             hint=f"use --engine vllm@{VERSIONS[0]} or newer",
         )
     rules = next(rules for rules in reversed(RULES) if release(rules.since) <= wanted)

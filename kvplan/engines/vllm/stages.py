@@ -6,7 +6,7 @@ def layer_counts(n_layers: int, pp: int, partition: tuple[int, ...] = ()) -> tup
 
     Source: vllm 0.33 distributed/utils.py, get_pp_indices.
     """
-    if len(partition) == pp:
+    if len(partition) == pp and sum(partition) == n_layers:
         return partition
     share, rest = divmod(n_layers, pp)
     counts = [share] * pp

@@ -103,7 +103,7 @@ def group_bytes(group: WeightGroup, how: Sharding) -> int:
             rows = rows * heads_per_rank(how.kv_heads, how.tp) // how.kv_heads
         case "expert":
             return _expert_bytes(group, how)
-        case "replicated":
+        case "replicated":  # pragma: no branch - the shards end here
             pass
     return copies * rows * kind.row_bytes(cols)
 

@@ -3,7 +3,8 @@
 Source: transformers 5.24 models/gemma3n/modeling_gemma3n.py (Gemma3nForConditionalGeneration).
 """
 
-from kvplan.core.model import ModelSpec, Role
+from kvplan.core.model import ModelSpec
+from kvplan.core.roles import Role
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear, norm
 from kvplan.specs.parts.multimodal import joined, tower

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from kvplan.core.checkpoint import Checkpoint, Part, Tensor, summed
 from kvplan.core.errors import RequestError
-from kvplan.core.model import ModelSpec, Role
+from kvplan.core.model import ModelSpec
+from kvplan.core.roles import Role
 from kvplan.specs.gguf.build import build
 from kvplan.specs.gguf.header import Header, read_header
 from kvplan.specs.gguf.keys import Keys
@@ -28,6 +29,7 @@ def load(first: str, open_source: Callable[[str], Source]) -> ModelSpec:
     header = joined([source.name for source in sources], [read_header(source) for source in sources])
     _check_kind(where, header)
     spec = build(header, where)
+    _check_projections(where, spec)
     checkpoint = _checkpoint(header, len(sources), sum(source.size for source in sources), where)
     return spec._replace(id=first, source="gguf", checkpoint=checkpoint)
 
@@ -54,6 +56,14 @@ def _check_kind(where: str, header: Header) -> None:
         raise RequestError(
             "no_model", f"{where}: expected a language model, found no tensors: a vocabulary alone", hint="name the model's file"
         )
+
+
+def _check_projections(where: str, spec: ModelSpec) -> None:
+    """Raises RequestError for a layer that keeps something and has nothing to make it with."""
+    for i, layer in enumerate(spec.layers()):
+        if layer.mixers and not any(group.role in ("attention", "mixer") and group.cols > 1 for group in layer.weights):
+            text = f"{where}: layer {i}: expected projections of its attention or states, found none among its tensors"
+            raise RequestError("bad_gguf", text, hint="the file holds a part of a model alone: fetch it again")
 
 
 def _checkpoint(header: Header, n_files: int, file_bytes: int, where: str) -> Checkpoint:

@@ -3,8 +3,8 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
+from kvplan.specs.files import sizes_in
 from kvplan.specs.gguf.choice import choose
 from kvplan.specs.gguf.load import load
 from kvplan.specs.sources import LocalFile
@@ -18,8 +18,4 @@ def load_file(path: Path) -> ModelSpec:
 
 def load_folder(folder: Path) -> ModelSpec:
     """The one model in ``folder``. Raises RequestError where it holds none or several, and as ``load`` does."""
-    try:
-        files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
-    except OSError as problem:
-        raise RequestError("unreadable_file", f"{folder}: {problem.strerror}", hint="check the path and its permissions") from None
-    return load_file(folder / choose(files, str(folder), prefix=f"{folder}/"))
+    return load_file(folder / choose(sizes_in(folder), str(folder), prefix=f"{folder}/"))

@@ -6,7 +6,7 @@ Source: llama.cpp b11434 src/llama-arch.cpp, LLM_TENSOR_NAMES.
 import re
 from typing import NamedTuple
 
-from kvplan.core.model import Role
+from kvplan.core.roles import Role
 
 _BLOCK = re.compile(r"((?:enc\.|dec\.)?blk)\.(\d{1,9})\.(.+)")
 _NORM = re.compile(r"(^|_)norm(_|$|s$)|_ln$")

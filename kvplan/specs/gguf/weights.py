@@ -6,7 +6,8 @@ from math import prod
 
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.dtypes import DTYPES
-from kvplan.core.model import Role, WeightGroup
+from kvplan.core.model import WeightGroup
+from kvplan.core.roles import Role
 from kvplan.specs.gguf.keys import Keys
 from kvplan.specs.gguf.names import place, role
 from kvplan.specs.gguf.plan import Plan

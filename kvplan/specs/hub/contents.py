@@ -109,7 +109,8 @@ def _no_file(repo: Repo, address: Address, ggufs: list[str]) -> RequestError:
 def _nothing(repo: Repo) -> RequestError:
     """The error for a repository without config.json and GGUF files: says what it is instead."""
     if _ADAPTER in repo.files:
-        base = repo.json(_ADAPTER).get("base_model_name_or_path")
+        named = repo.json(_ADAPTER).get("base_model_name_or_path")
+        base = named if isinstance(named, str) else None
         message = f"{repo.repo_id}: an adapter (LoRA), not a model" + (f"; its base model is {base}" if base else "")
         return RequestError("adapter", message, hint=f"name the base model{f': {base}' if base else ''}")
     held = [f"{format_size(size):>11}  {name}" for name, size in list(repo.files.items())[:_MOST_LISTED]]

@@ -22,8 +22,14 @@ class Asked(NamedTuple):
 
     @property
     def host(self) -> str:
-        """The host's name, as people know it."""
-        return self.endpoint.partition("://")[2].partition("/")[0]
+        """The host's name, as people know it: without a password that may stand before it."""
+        return self.endpoint.partition("://")[2].partition("/")[0].rpartition("@")[2]
+
+    @property
+    def page(self) -> str:
+        """The address of the model, for people to open."""
+        scheme, _, rest = self.endpoint.partition("://")
+        return f"{scheme}://{self.host}{''.join(rest.partition('/')[1:])}/{self.repo_id}"
 
 
 class Refusal(Exception):
@@ -54,7 +60,13 @@ class Refusal(Exception):
         if found:
             return int(found[1]) + 1  # its seconds are rounded down
         after = self.headers.get("retry-after", "").strip()
-        return int(after) if after.isdigit() and len(after) < 10 else _until(after)
+        seconds = number(after)
+        return _until(after) if seconds is None else seconds
+
+
+def number(text: str) -> int | None:
+    """The whole number that a header gives, None for what is none that can be meant."""
+    return int(text) if re.fullmatch(r"[0-9]{1,19}", text) else None
 
 
 def _until(date: str) -> float | None:
@@ -72,8 +84,8 @@ def refused(asked: Asked, refusal: Refusal) -> KvplanError:
     code, status = refusal.headers.get("x-error-code", ""), refusal.status
     if code == "GatedRepo":
         return _gated(asked)
-    if status == 401 and "invalid credentials" in refusal.reason.lower():
-        hint = "take it away for public models, or make a new one in the settings of the account"
+    if status == 401 and asked.token_from and "invalid credentials" in refusal.reason.lower():
+        hint = "leave the token out for public models, or make a new one in the settings of the account"
         return UnavailableError("bad_token", f"{asked.what}: {asked.host} does not know the token {asked.token_from}", hint=hint)
     if status == 401 or code == "RepoNotFound":
         return _no_repo(asked)
@@ -84,16 +96,18 @@ def refused(asked: Asked, refusal: Refusal) -> KvplanError:
         return RequestError("file_not_found", f"{asked.what}: no such file in the repository", hint="check its name")
     if status == 403 and "disabled" in refusal.reason.lower():
         return UnavailableError("repo_disabled", f"{asked.what}: {asked.host} has disabled this model", hint="point at a config.json")
+    if status == 416 and refusal.headers.get("content-range") == "bytes */0":
+        return RequestError("bad_file", f"{asked.what}: the file is empty", hint="tell the model's author")
     return _unexpected(asked, refusal)
 
 
 def _gated(asked: Asked) -> KvplanError:
-    page = f"{asked.endpoint}/{asked.repo_id}"
     if not asked.token_from:
         message = f"{asked.what}: gated: {asked.host} gives it to accounts that have accepted the terms, and no token was sent"
-        return UnavailableError("gated_no_token", message, hint=f"accept the terms at {page}, then set HF_TOKEN or run `hf auth login`")
+        hint = f"accept the terms at {asked.page}, then set HF_TOKEN or run `hf auth login`"
+        return UnavailableError("gated_no_token", message, hint=hint)
     message = f"{asked.what}: gated, and the account of the token {asked.token_from} is not on its list"
-    return UnavailableError("gated_no_access", message, hint=f"ask for access at {page}")
+    return UnavailableError("gated_no_access", message, hint=f"ask for access at {asked.page}")
 
 
 def _no_repo(asked: Asked) -> KvplanError:
@@ -125,6 +139,12 @@ def no_connection(asked: Asked, reason: str) -> UnavailableError:
     """Nobody there."""
     hint = "check the network, HF_ENDPOINT and the proxy, or point at a config.json"
     return UnavailableError("no_connection", f"{asked.host}: no connection: {reason}", hint=hint)
+
+
+def no_session(asked: Asked, reason: str) -> UnavailableError:
+    """Proxies or certificates that the client can't use."""
+    hint = "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+    return UnavailableError("no_connection", f"{asked.host}: no connection can be made: {reason}", hint=hint)
 
 
 def cut_off(asked: Asked, reason: str) -> UnavailableError:

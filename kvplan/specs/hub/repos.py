@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from typing import Protocol
 from urllib.parse import quote
 
-from kvplan.core.errors import KvplanError, RequestError
+from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 from kvplan.specs.files import MAX_BYTES, parse_json, text_of
 from kvplan.specs.hub import cache, failures
-from kvplan.specs.hub.address import Address
+from kvplan.specs.hub.address import Address, is_id
 from kvplan.specs.hub.remote import RemoteFile
 from kvplan.specs.hub.transport import Transport, Wanted
 from kvplan.specs.sources import LocalFile, Source
 
 MAX_LISTING_BYTES = 64 * 2**20  # 10,000 files take 3 MiB
+_LONGEST_NAME = 255  # bytes of a file's or folder's name on disk
 MAX_INDEX_BYTES = 256 * 2**20  # the largest index, of 150,000 tensors, has 20 MiB
 
 
@@ -69,7 +70,7 @@ class HubRepo:
         if self.files.get(name, 0) > most:
             raise RequestError("bad_file", f"{where}: larger than {most // 2**20} MiB: not a config", hint="point at a config.json")
         held = cache.read(self.repo_id, self.commit, name) if self.commit else None
-        if held is not None:
+        if held is not None and self.files.get(name) in (0, len(held)):
             return _parsed(held, where)
         asked = self.transport.asked(where, self.repo_id, self.revision)
         body = self.transport.get(Wanted(self._url(name), asked, most=most)).body
@@ -116,8 +117,8 @@ class CachedRepo:
             raise self._missing(name)
         return LocalFile(path)
 
-    def _missing(self, name: str) -> RequestError:
-        return RequestError("file_not_found", f"{self.repo_id}/{name}: not in the cache", hint="load the model once with a network")
+    def _missing(self, name: str) -> UnavailableError:
+        return UnavailableError("not_cached", f"{self.repo_id}/{name}: not whole in the cache", hint="load the model once with a network")
 
 
 def _object(body: bytes, asked: failures.Asked) -> Mapping[str, object]:
@@ -132,11 +133,16 @@ def _object(body: bytes, asked: failures.Asked) -> Mapping[str, object]:
 def _facts(listing: Mapping[str, object], asked: failures.Asked) -> tuple[str, str | None, dict[str, int]]:
     """Id, commit, and the files with their sizes."""
     repo_id, commit, siblings = listing.get("id"), listing.get("sha"), listing.get("siblings")
-    if not isinstance(repo_id, str) or not isinstance(siblings, list):
+    if not isinstance(repo_id, str) or not is_id(repo_id) or not isinstance(siblings, list):
         raise failures.bad_answer(asked, "a listing without id or files")
-    named = [item for item in siblings if isinstance(item, dict) and isinstance(item.get("rfilename"), str)]
-    files = {item["rfilename"]: size if isinstance(size := item.get("size"), int) else 0 for item in named}
-    return repo_id, commit if isinstance(commit, str) else None, files
+    named = [item for item in siblings if isinstance(item, dict) and _can_be_named(item.get("rfilename"))]
+    files = {item["rfilename"]: size if type(size := item.get("size")) is int and size > 0 else 0 for item in named}
+    return repo_id, commit if isinstance(commit, str) and cache.is_commit(commit) else None, files
+
+
+def _can_be_named(name: object) -> bool:
+    """Whether a file can have that name in the cache and in an address; others are passed over."""
+    return isinstance(name, str) and name.isprintable() and all(0 < len(part.encode()) <= _LONGEST_NAME for part in name.split("/"))
 
 
 def _parsed(body: bytes, where: str) -> dict[str, object]:

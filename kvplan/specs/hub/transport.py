@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvplan.core.errors import KvplanError
 from kvplan.specs.hub import failures, progress
-from kvplan.specs.hub.client import http_library, token
-from kvplan.specs.hub.failures import Asked, Refusal
+from kvplan.specs.hub.client import checked_endpoint, checked_timeouts, http_library, settings, token
+from kvplan.specs.hub.failures import Asked, Refusal, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,15 +54,14 @@ class Transport:
     """The way to the Hub that the environment describes: endpoint, token, time limits. Used from several threads."""
 
     def __init__(self) -> None:
-        """Import the client, which reads the environment when it is imported first."""
-        from huggingface_hub import constants
-
-        self.endpoint: str = constants.ENDPOINT
-        self.offline: bool = constants.HF_HUB_OFFLINE
-        self.ask_timeout_s: float = constants.HF_HUB_ETAG_TIMEOUT
-        self.read_timeout_s: float = constants.HF_HUB_DOWNLOAD_TIMEOUT
+        """Import the client, which reads the environment when it is imported first. Raises UnavailableError where that is wrong."""
+        self.offline: bool = settings().HF_HUB_OFFLINE
+        if self.offline:
+            return
+        self.endpoint = checked_endpoint()
+        self.ask_timeout_s, self.read_timeout_s = checked_timeouts()
         self._http = http_library()
-        self._token, self.token_from = ("", "") if self.offline else token()
+        self._token, self.token_from = token()
         self._lock = threading.Lock()
         self._said: set[str] = set()
 
@@ -96,11 +95,9 @@ class Transport:
 
     def _once(self, wanted: Wanted) -> Answer:
         """One request. Raises Refusal, Broken, or KvplanError where trying again is of no use."""
-        from huggingface_hub import get_session
-
-        http, asked = self._http, wanted.asked
+        http, asked, session = self._http, wanted.asked, self._session(wanted.asked)
         try:
-            with get_session().stream(
+            with session.stream(
                 "GET", wanted.url, headers=self._headers(wanted), timeout=self._timeout_s(wanted), follow_redirects=True
             ) as response:
                 return self._read(wanted, response)
@@ -112,6 +109,15 @@ class Transport:
             raise failures.bad_answer(asked, f"something unreadable: {problem}") from None
         except http.HTTPError as problem:
             raise Broken(failures.cut_off(asked, str(problem) or type(problem).__name__)) from None
+
+    def _session(self, asked: Asked) -> Any:
+        """The client's, which it makes of proxies and certificates in the environment when it is asked first."""
+        from huggingface_hub import get_session
+
+        try:
+            return get_session()
+        except (ImportError, ValueError, OSError, self._http.InvalidURL) as problem:
+            raise failures.no_session(asked, str(problem)) from None
 
     def _headers(self, wanted: Wanted) -> dict[str, str]:
         headers = {"user-agent": "kvplan", "accept-encoding": "identity"}
@@ -163,11 +169,10 @@ def _placed(wanted: Wanted, status: int, headers: "Mapping[str, str]") -> tuple[
         _, _, total = rest.partition("/")
         if unit != "bytes" or first != str(wanted.start) or headers.get("content-encoding", "identity") != "identity":
             raise failures.bad_answer(wanted.asked, f"another range than asked for ({headers.get('content-range', 'none named')})")
-        return 0, int(total) if total.isdigit() else None
+        return 0, number(total)
     if wanted.start > MAX_SKIPPED:
         raise failures.bad_answer(wanted.asked, "the whole file where a range was asked for")
-    length = headers.get("content-length", "")
-    return wanted.start, int(length) if length.isdigit() else None
+    return wanted.start, number(headers.get("content-length", ""))
 
 
 def _joined(chunks: Iterator[bytes], most: int) -> bytes:

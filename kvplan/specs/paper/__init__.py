@@ -7,17 +7,27 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from kvplan import _discover
-from kvplan.core.dtypes import dtype
+from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.errors import RequestError, did_you_mean
-from kvplan.core.model import Caveat, Layer, LayerRun, ModelSpec, WeightGroup
+from kvplan.core.model import Caveat, ModelSpec
 from kvplan.specs.config import Config
-from kvplan.specs.parts.blocks import Groups, runs
+from kvplan.specs.dequantized import dequantized, is_inexact_anyway
 
 SCHEMES = "kvplan.specs.paper"
-PLAIN = ("float64", "float32", "float16", "bfloat16")
-"""Types that a model can simply be loaded in."""
 
 Format = Literal["safetensors", "gguf"]
+
+LEFT_ALONE = "embeddings, output projection, norms, routers and towers stay {rest}"
+"""What quantizers of checkpoints for Transformers and vLLM leave as it is."""
+
+OFF_BY = (1, 2)
+"""Hundredths below and above: tools differ in extra scales and in what they leave alone."""
+
+_OFF_BY_LIKENESS = (5, 5)
+_OF_THE_STORED = ("KV004", "KV019", "KV020", "KV023")
+"""Caveats of how weights are stored now, which is past on paper."""
+
+_TAKEN_BACK = "such a checkpoint must exist, or be made by dequantizing this one; without --dtype it is counted as stored"
 
 
 class Scheme(NamedTuple):
@@ -75,7 +85,7 @@ def requantized(spec: ModelSpec, name: str) -> ModelSpec:
         return _taken_back(spec, name)
     base = spec.stored_dtype if spec.stored_dtype in PLAIN else "bfloat16"
     made = scheme.applied(dequantized(spec, base))
-    below, above = _OFF_BY_LIKENESS if _inexact_anyway(spec) else (0, 0)
+    below, above = _OFF_BY_LIKENESS if is_inexact_anyway(spec) else (0, 0)
     made = made._replace(quantization=scheme.name, exact=False, off_by=(below + scheme.off_by[0], above + scheme.off_by[1]))
     return _said(made, name, scheme.rule.format(rest=base), scheme.how)
 
@@ -87,21 +97,10 @@ def _taken_back(spec: ModelSpec, name: str) -> ModelSpec:
     return _said(dequantized(spec, base), name, f"weights that are stored as {spec.quantization} are taken back to it", _TAKEN_BACK)
 
 
-def dequantized(spec: ModelSpec, base: str) -> ModelSpec:
-    """``spec`` with its packed weights in ``base``, without what stood beside them: scales, zero points, code books.
-
-    Of a GGUF file everything is: that its vectors are float32 belongs to the format.
-    """
-    rewritten = _always if spec.source == "gguf" else _is_packed
-    return spec._replace(
-        runs=runs(_unpacked(layer, rewritten) for layer in spec.layers()),
-        mtp=tuple(LayerRun(run.n_layers, _unpacked(run.layer, rewritten)) for run in spec.mtp),
-        weights=_without_scales(spec.weights, rewritten),
-        stored_dtype=base,
-        quantization=None,
-        exact=not _inexact_anyway(spec),
-        checkpoint=None,
-    )
+def published(name: str, says: str, maker: str, applied: Callable[[ModelSpec], ModelSpec]) -> Scheme:
+    """A scheme that checkpoints are published in; ``maker`` names the tool that makes more of them."""
+    how = f"look for such a checkpoint, or make it with {maker}"
+    return Scheme(name, f"{says}; {LEFT_ALONE}", how, "safetensors", OFF_BY, applied)
 
 
 def layout(config: Mapping[str, object]) -> Callable[[ModelSpec], ModelSpec]:
@@ -121,42 +120,3 @@ def layout(config: Mapping[str, object]) -> Callable[[ModelSpec], ModelSpec]:
 def _said(spec: ModelSpec, name: str, rule: str, how: str) -> ModelSpec:
     caveats = (caveat for caveat in spec.caveats if caveat.rule not in _OF_THE_STORED)
     return spec._replace(caveats=(*caveats, Caveat("KV025", "note", f"--dtype {name} is a checkpoint on paper: {rule}", how)))
-
-
-def _inexact_anyway(spec: ModelSpec) -> bool:
-    """Whether the parameters themselves are counted by likeness or with a part missing."""
-    return any(caveat.rule in _INEXACT for caveat in spec.caveats)
-
-
-def _unpacked(layer: Layer, rewritten: Callable[[WeightGroup], bool]) -> Layer:
-    return layer._replace(weights=_without_scales(layer.weights, rewritten))
-
-
-def _without_scales(groups: Groups, rewritten: Callable[[WeightGroup], bool]) -> Groups:
-    """Scales are named after the weight that they stand beside; masks and tables of the model itself stay."""
-    stems = {group.name.removesuffix(".weight") for group in groups if _is_packed(group)}
-    kept = (group for group in groups if group.role != "scale" or not _is_beside(group, stems))
-    return tuple(group._replace(dtype=None) if group.role != "scale" and rewritten(group) else group for group in kept)
-
-
-def _is_beside(group: WeightGroup, stems: set[str]) -> bool:
-    stem, _, end = group.name.rpartition(".")
-    return stem in stems or end in _OF_CACHES
-
-
-def _is_packed(group: WeightGroup) -> bool:
-    return group.role != "scale" and group.dtype is not None and group.dtype not in PLAIN
-
-
-def _always(group: WeightGroup) -> bool:
-    return True
-
-
-_INEXACT = ("KV001", "KV005", "KV009")
-_OFF_BY_LIKENESS = (5, 5)
-_OF_THE_STORED = ("KV004", "KV019", "KV020", "KV023")
-"""Caveats of how weights are stored now, which is past on paper."""
-
-_OF_CACHES = ("k_scale", "v_scale")
-"""Scales of an FP8 cache, which lie in checkpoints of quantized weights."""
-_TAKEN_BACK = "such a checkpoint must exist, or be made by dequantizing this one; without --dtype it is counted as stored"

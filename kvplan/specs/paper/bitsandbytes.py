@@ -1,11 +1,10 @@
 """bitsandbytes, which quantizes any checkpoint while it is loaded: nf4, fp4, LLM.int8()."""
 
-from kvplan.specs.paper import Scheme, layout
+from kvplan.specs.paper import LEFT_ALONE, OFF_BY, Scheme, layout
 
 NAMES = ("nf4", "fp4", "bnb_4bit", "nf4_double", "bnb_8bit", "llm_int8")
 
-OFF_BY = (1, 2)
-_REST = "embeddings, output projection, norms, routers and towers stay {rest}"
+_SAME = {"bnb_4bit": "nf4", "llm_int8": "bnb_8bit"}
 _DOUBLE, _FLOAT4 = ", bnb_4bit_use_double_quant=True", "load_in_4bit=True, bnb_4bit_quant_type='nf4'"
 _BLOCKS = "projections of the layers in 4 bits with a float32 maximum for 64 elements"
 _SAYS = {
@@ -14,13 +13,13 @@ _SAYS = {
     "nf4_double": ("projections of the layers in 4 bits with an 8-bit maximum for 64 elements", _FLOAT4 + _DOUBLE),
     "bnb_8bit": ("projections of the layers in 8 bits with a float32 maximum for each output", "load_in_8bit=True"),
 }
+_FOUR_BIT: dict[str, object] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
 _CONFIGS: dict[str, dict[str, object]] = {
-    "nf4": {"quant_method": "bitsandbytes", "load_in_4bit": True},
-    "fp4": {"quant_method": "bitsandbytes", "load_in_4bit": True},
-    "nf4_double": {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_use_double_quant": True},
+    "nf4": _FOUR_BIT,
+    "fp4": _FOUR_BIT,
+    "nf4_double": {**_FOUR_BIT, "bnb_4bit_use_double_quant": True},
     "bnb_8bit": {"quant_method": "bitsandbytes", "load_in_8bit": True},
 }
-_SAME = {"bnb_4bit": "nf4", "llm_int8": "bnb_8bit"}
 
 
 def scheme(name: str) -> Scheme:
@@ -28,4 +27,4 @@ def scheme(name: str) -> Scheme:
     name = _SAME.get(name, name)
     says, arguments = _SAYS[name]
     how = f"no checkpoint is needed: pass quantization_config=BitsAndBytesConfig({arguments}) to from_pretrained()"
-    return Scheme(name, f"{says}; {_REST}", how, "safetensors", OFF_BY, layout(_CONFIGS[name]))
+    return Scheme(name, f"{says}; {LEFT_ALONE}", how, "safetensors", OFF_BY, layout(_CONFIGS[name]))

@@ -1,12 +1,11 @@
 """Floats of 8 and 4 bits: FP8 with a scale a channel or a block, NVFP4, MXFP4."""
 
 from kvplan.core.model import ModelSpec
-from kvplan.specs.paper import Scheme, layout
+from kvplan.specs.paper import Scheme, layout, published
 
 NAMES = ("fp8", "float8", "fp8_e4m3", "float8_e4m3fn", "fp8_block", "nvfp4", "mxfp4")
 
-OFF_BY = (1, 2)
-_REST = "embeddings, output projection, norms, routers and towers stay {rest}"
+_SAME = {"float8": "fp8", "fp8_e4m3": "fp8", "float8_e4m3fn": "fp8"}
 _CHANNELS = {"num_bits": 8, "type": "float", "symmetric": True, "strategy": "channel"}
 _BLOCKS = {"num_bits": 4, "type": "float", "symmetric": True, "strategy": "group", "group_size": 32}
 _SAYS = {
@@ -33,15 +32,12 @@ _MXFP4_ALL: dict[str, object] = {
     "format": "mxfp4-pack-quantized",
     "config_groups": {"group_0": {"weights": _BLOCKS}},
 }
-_SAME = {"float8": "fp8", "fp8_e4m3": "fp8", "float8_e4m3fn": "fp8"}
 
 
 def scheme(name: str) -> Scheme:
     """FP8 is per channel unless blocks are asked for."""
     name = _SAME.get(name, name)
-    says, maker = _SAYS[name]
-    applied = _mxfp4 if name == "mxfp4" else layout(_CONFIGS[name])
-    return Scheme(name, f"{says}; {_REST}", f"look for such a checkpoint, or make it with {maker}", "safetensors", OFF_BY, applied)
+    return published(name, *_SAYS[name], _mxfp4 if name == "mxfp4" else layout(_CONFIGS[name]))
 
 
 def _mxfp4(spec: ModelSpec) -> ModelSpec:

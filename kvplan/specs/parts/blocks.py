@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from kvplan.core.model import Layer, LayerRun, Role, Shard, WeightGroup
+from kvplan.core.model import Layer, LayerRun, Shard, WeightGroup
+from kvplan.core.roles import Role
 
 Groups = tuple[WeightGroup, ...]
 

@@ -3,7 +3,8 @@
 from math import prod
 from typing import NamedTuple
 
-from kvplan.core.model import Role, WeightGroup
+from kvplan.core.model import WeightGroup
+from kvplan.core.roles import Role
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, plain_mlp
 

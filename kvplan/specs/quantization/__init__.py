@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from kvplan.core.model import Caveat, Layer, ModelSpec, WeightGroup
+from kvplan.core.roles import ENDS, TOWERS
 from kvplan.core.units import ceil_div
 from kvplan.specs.config import Config
 from kvplan.specs.module_names import Named, Site
@@ -18,12 +19,11 @@ from kvplan.specs.parts.blocks import Groups, runs
 Rule = Callable[[WeightGroup], Groups]
 
 _QUANTIZED_ROLES = ("attention", "indexer", "mixer", "mlp", "expert", "shared_expert")
-_ENDS = ("embedding", "lm_head")
 # no method takes convolutions; an indexer's weights of heads and DeepSeek-V4's compressors are published as they are
 _KEPT = ("conv", "weights_proj", "compressor.kv_proj", "compressor.gate_proj", "compressor.indexer.kv_proj", "compressor.indexer.gate_proj")
 _NARROWEST = 16  # kernels of convolutions, vectors and gates of one output are never quantized
-_TOWERS = ("vision", "audio", "projector", "encoder")
-_TOWERS_TOO = Caveat(
+_ENCODERS = (*TOWERS, "encoder")
+_ENCODERS_TOO = Caveat(
     "KV024",
     "note",
     "this quantization takes the projections of encoders too, unless it is told not to, and so they are counted",
@@ -44,8 +44,7 @@ class Recipe(NamedTuple):
 
     Embeddings and output projection are ``ends``, and left alone where that is None and no part names them. ``kv_scales``:
     each attention has a scale for the keys and one for the values that it caches. ``towers``: the method takes the projections
-    of encoders as well. ``off_by`` is (0, 0) where the config
-    determines every byte.
+    of encoders as well. ``off_by`` is (0, 0) where the config determines every byte.
     """
 
     rest: Rule | None
@@ -82,14 +81,14 @@ def _with_interval(made: ModelSpec, recipe: Recipe, *, before: ModelSpec) -> Mod
     saved = _tower_bytes(before) - _tower_bytes(made)
     if saved:
         above += ceil_div(100 * saved, max(1, made.weight_bytes))
-        made = made._replace(caveats=(*made.caveats, _TOWERS_TOO))
+        made = made._replace(caveats=(*made.caveats, _ENCODERS_TOO))
     if not before.exact:
         below, above = max(below, before.off_by[0]), max(above, before.off_by[1])
     return made._replace(exact=before.exact and not (below or above), off_by=(below, above))
 
 
 def _tower_bytes(spec: ModelSpec) -> int:
-    return sum(group.n_bytes(spec.stored_dtype) for group in spec.weights if group.role in _TOWERS)
+    return sum(group.n_bytes(spec.stored_dtype) for group in spec.weights if group.role in _ENCODERS)
 
 
 def named(cfg: Config, *keys: str) -> Named:
@@ -120,7 +119,7 @@ class _Store:
 
     def _rule(self, site: Site) -> Rule | None:
         group = site.group
-        is_end = group.role in _ENDS and site.layer is None
+        is_end = group.role in ENDS and site.layer is None
         matrix = min(group.rows, group.cols) >= _NARROWEST and not group.tied_to and not any(kept in group.name for kept in _KEPT)
         if not matrix or not (is_end or group.role in _QUANTIZED_ROLES or (self._recipe.towers and _is_tower_projection(group))):
             return None
@@ -130,7 +129,7 @@ class _Store:
 
 def _is_tower_projection(group: WeightGroup) -> bool:
     named_otherwise = any(word in group.name for word in ("embed", "pos", "tile", "query"))
-    return group.role in _TOWERS and not named_otherwise
+    return group.role in _ENCODERS and not named_otherwise
 
 
 def _kv_scales(layer: Layer) -> Groups:

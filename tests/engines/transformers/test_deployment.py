@@ -33,7 +33,8 @@ def test_weights() -> None:
 
 def test_weights_of_another_type_are_said_where_there_are_some() -> None:
     routed = by_term(deployment(model(LATENT)).entries(LOAD))["weights"]
-    assert routed.formula == "{n_params} parameters as {dtype}, groups of another type as stored"
+    assert routed.formula == "{n_params} parameters: {bfloat16} B as bfloat16 + {float32} B as float32"
+    assert sum(int(size) for name, size in routed.inputs.items() if name != "n_params") == routed.size.best
     assert by_term(deployment(model()).entries(LOAD))["weights"].formula == "{n_params} parameters as {dtype}"
 
 

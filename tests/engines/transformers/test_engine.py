@@ -148,6 +148,6 @@ def test_rules_say_what_changed_when() -> None:
 @pytest.mark.parametrize(
     ("version", "words"), [("4.57.6", "older than the versions"), ("main", "is not a version"), ("", "is not a version")]
 )
-def test_versions_that_are_not_modelled(version: str, words: str) -> None:
+def test_versions_that_are_not_modeled(version: str, words: str) -> None:
     with pytest.raises(RequestError, match=words):
         settings(model(), version=version)

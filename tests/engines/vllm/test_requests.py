@@ -76,6 +76,12 @@ def test_a_split_that_nobody_chose_is_stated() -> None:
         assert "KV212" not in {finding.rule for finding in silent.findings}
 
 
+def test_cards_that_stay_idle_are_named() -> None:
+    found = asked("vllm serve llama-2-7b -tp 2 -pp 2", gpu="h100-sxm:8")
+    assert [finding.message for finding in found.findings if finding.rule == "KV213"] == ["4 of 8 GPUs stay idle: these settings use 4"]
+    assert "KV213" not in {finding.rule for finding in asked("vllm serve llama-2-7b -dp 2", gpu="h100-sxm:2").findings}
+
+
 def test_an_option_that_means_nothing_to_the_engine_is_refused() -> None:
     with pytest.raises(RequestError, match="--attn: vllm has nothing that it would change"):
         kvplan.estimate("llama-2-7b", engine="vllm", attn="sdpa")

@@ -49,7 +49,7 @@ def test_newer_versions_use_the_newest_rules_and_older_ones_are_refused() -> Non
     assert rules_for("0.33.7") == (RULES[-1], False)
     assert rules_for("v0.20.2.post1")[0].since == "0.20.2"
     assert release("0.21.0rc1") == (0, 21, 0)
-    with pytest.raises(RequestError, match=r"older than the versions that are modelled \(0.6.0 to 0.33.0\)"):
+    with pytest.raises(RequestError, match=r"older than the versions that are modeled \(0.6.0 to 0.33.0\)"):
         rules_for("0.5.5")
     with pytest.raises(RequestError, match="'latest' is not a version"):
         rules_for("latest")

@@ -5,7 +5,8 @@ import pytest
 from kvplan.core.engine import Flag
 from kvplan.core.errors import RequestError
 from kvplan.core.mixers.full import FullAttention
-from kvplan.core.model import ModelSpec
+from kvplan.core.model import LayerRun, ModelSpec
+from kvplan.engines.vllm.drafting import depth, next_layers
 from kvplan.engines.vllm.engine import ENGINE
 from kvplan.engines.vllm.parallel import divides
 from kvplan.engines.vllm.settings import Speculative
@@ -39,6 +40,27 @@ from tests.engines.vllm.resolving import GEMMA, LATENT, LLAMA, MIXTRAL, WHISPER,
 def test_speculation(flags: str, version: str, expected: Speculative | None) -> None:
     model = LLAMA._replace(mtp=(LLAMA.runs[0]._replace(n_layers=1),))
     assert settled(flags, version, model, node=card("h100-sxm", 4)).speculative == expected
+
+
+@pytest.mark.parametrize(
+    ("architecture", "mixers", "built", "tokens"),
+    [
+        pytest.param("LlamaForCausalLM", True, 3, 3, id="all"),
+        pytest.param("MiMoV2FlashForCausalLM", True, 1, 1, id="the first alone"),
+        pytest.param("LlamaForCausalLM", False, 3, 0, id="layers that mix no tokens predict none"),
+    ],
+)
+def test_next_token_layers(architecture: str, built: int, tokens: int, *, mixers: bool) -> None:
+    layer = LLAMA.runs[0].layer if mixers else LLAMA.runs[0].layer._replace(mixers=())
+    model = LLAMA._replace(architecture=architecture, mtp=(LayerRun(3, layer),))
+    assert sum(run.n_layers for run in next_layers(model)) == built
+    assert depth(model) == tokens
+
+
+def test_next_token_layers_may_lie_in_another_checkpoint() -> None:
+    said = '--speculative-config \'{"method": "mtp", "model": "x/assistant", "num_speculative_tokens": 2}\''
+    assert settled(said).speculative == Speculative("mtp", 2, "x/assistant", 1)
+    assert settled(said, model=LLAMA._replace(mtp=LLAMA.runs)).speculative == Speculative("mtp", 2, None, 1)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,7 @@ NAMES = (
     *("tq1_0", "tq2_0", "mxfp4_moe", "f16", "bf16", "f32"),
 )
 _SHORT = {"q3_k": "q3_k_m", "q4_k": "q4_k_m", "q5_k": "q5_k_m"}
-OFF_BY = (1, 1)
-
-
+_OFF_BY = (1, 1)  # the published files in tests/specs/test_paper.py lie within
 _ROLES = {
     "value": "values",
     "key": "keys",
@@ -35,7 +33,7 @@ def scheme(name: str) -> Scheme:
         rule=f"llama.cpp's file type {whole.upper()}: {_words(whole)}; vectors and routers in float32, towers in float16",
         how=f"make it with `llama-quantize MODEL.gguf {whole.upper()}`, or look for a GGUF of that name",
         format="gguf",
-        off_by=OFF_BY,
+        off_by=_OFF_BY,
         applied=lambda spec: packed(spec, whole),
     )
 

@@ -7,11 +7,11 @@ vectors, routers, convolutions and tables in float32.
 from collections.abc import Sequence
 
 from kvplan.core.model import Layer, ModelSpec, WeightGroup
+from kvplan.core.roles import TOWERS
 from kvplan.specs.paper.ggml.mixes import EIGHT, TINY, Choices, Mix, Spot, chosen, fitting, mix_of
 from kvplan.specs.paper.ggml.tensors import Place, facts_of, place_of
 from kvplan.specs.parts.blocks import runs
 
-_TOWERS = ("vision", "audio", "projector")
 _AS_CONVERTED = ("per_layer_model_proj", "altup", "laurel")
 _FALCON = ("falcon", "RefinedWeb", "RefinedWebModel")
 _EXPERTS_ALONE = "mxfp4_moe"
@@ -46,7 +46,7 @@ class _Quantizer:
     def stored(self, group: WeightGroup, value: Spot, block: Spot) -> WeightGroup:
         """The group in its block type; ``value`` and ``block`` are its layer's place among those with such tensors."""
         place = place_of(group, self._facts)
-        if group.role in _TOWERS:
+        if group.role in TOWERS:
             dtype = "float16"  # in a file of their own, which nobody quantizes
         elif place is None or min(group.rows, group.cols) == 1:
             dtype = "float32"

@@ -1,0 +1,76 @@
+"""The smallest nodes of the catalogue on which a workload fits."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from kvplan.core.device import UNKNOWN_NODE, Gpu, Node
+from kvplan.core.engine import Deployment
+from kvplan.core.ledger import Entry
+from kvplan.estimator import inverse
+from kvplan.estimator.answer import Candidate, Estimate
+
+SIZES = (1, 2, 4, 8)
+MOST = 3
+_KEPT_ANYWHERE = ("weights", "kv_cache", "recurrent_state")  # the rest depends on the GPU
+
+Deploy = Callable[[Node], Deployment | None]
+"""The deployment on a node; None where the engine, as asked, does not use all of its cards."""
+
+
+def n_devices(shown: Mapping[str, object]) -> int:
+    """Over how many cards these settings spread the model."""
+    return math.prod(ways for key in ("tp", "pp", "dp", "pcp") if isinstance(ways := shown.get(key), int))
+
+
+def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Candidate, ...]:
+    """Up to three nodes on which the workload fits for certain and that the engine takes: single cards, then two, four or eight equal
+    ones, those of the least memory first. ``gpus`` are sorted by size."""
+    anywhere = deploy(UNKNOWN_NODE)
+    if anywhere is not None and anywhere.refusals:  # no card cures that
+        return ()
+    search = _Search(deploy, found)
+    several = sorted(((n, gpu) for n in SIZES[1:] for gpu in gpus), key=lambda node: node[0] * node[1].cuda_bytes)
+    nodes = [*((1, gpu) for gpu in gpus), *several]
+    fitting: list[Candidate] = []
+    for candidate in search.fitting(nodes):
+        fitting.append(candidate)
+        if len(fitting) == MOST:
+            break
+    return tuple(fitting)
+
+
+class _Search:
+    """Tries nodes, and learns from each what cards of its kind of node must hold at least."""
+
+    def __init__(self, deploy: Deploy, found: Estimate) -> None:
+        self._deploy, self._load = deploy, found.workload
+        ways, here = n_devices(found.settings), found.fullest
+        kept = _kept(here.needed.low, [entry for entry in found.entries if entry.listed])
+        self._least = {n: kept * min(ways, n) // n for n in SIZES}  # more ranks divide a card's share at best evenly
+
+    def fitting(self, nodes: Iterable[tuple[int, Gpu]]) -> Iterator[Candidate]:
+        """Those of ``nodes`` (how many of which card) that do."""
+        for n, gpu in nodes:
+            if gpu.cuda_bytes >= self._least.get(n, gpu.cuda_bytes + 1):
+                yield from self._tried(n, gpu)
+
+    def _tried(self, n: int, gpu: Gpu) -> Iterator[Candidate]:
+        node = Node(id=gpu.id, source="flag", gpus=(gpu,) * n)
+        deployment = self._deploy(node)
+        if deployment is None:
+            del self._least[n]
+            return
+        short = inverse.shortage(deployment, node)
+        if short(self._load) > 0:
+            self._learn(n, deployment)
+        elif not deployment.refusals:
+            yield Candidate(gpu.id, n, -inverse.shortage(deployment, node, probably=True)(self._load))
+
+    def _learn(self, n: int, deployment: Deployment) -> None:
+        entries = [entry for entry in deployment.entries(self._load) if entry.place == "gpu0"]
+        self._least[n] = max(self._least[n], _kept(deployment.need_bytes("gpu0", self._load).low, entries))
+
+
+def _kept(needed: int, entries: Iterable[Entry]) -> int:
+    """What of the bytes needed on a card any other has to hold, too."""
+    return needed - sum(entry.size.low for entry in entries if entry.term not in _KEPT_ANYWHERE)

@@ -1,0 +1,1 @@
+"""What to read about a rule or a term: its manual page."""
