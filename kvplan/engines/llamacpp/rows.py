@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from kvplan.core.mixers import CompressedAttention, FullAttention, Mixer
 
 Kind = Literal["full", "swa", "indexer", "csa", "hca", "state"]
-_NO_WINDOWS = ("phi3",)  # its files give a window and no pattern, and llama.cpp then has none
+_NO_WINDOWS = ("phi3", "phimoe", "mistral", "ministral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "starcoder2")
+"""Whose windows llama.cpp does not keep apart: converters drop them, and files of Phi-3 give one without a pattern."""
 _KEYS_ONLY = ("qwen4exp",)  # indexers on ordinary attention that keep no values; MiniMax-M3's keeps both
 _SPARSE, _HEAVY = 4, 128  # tokens of an entry, DeepSeek-V4
 
