@@ -72,7 +72,7 @@ class Deployment:
 
     def capacity(self, load: Workload) -> Capacity | None:
         """The longest context and the most slots that fit the node; None where no accelerator is known."""
-        return capacity(self._laid, load)
+        return capacity(self._laid, self._entries, load)
 
     def log_lines(self) -> tuple[str, ...]:
         """What llama.cpp prints of its buffers, nothing where it would not start."""

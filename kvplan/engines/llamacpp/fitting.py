@@ -3,23 +3,23 @@
 from collections.abc import Callable
 
 from kvplan.core.engine import Capacity
+from kvplan.core.ledger import Entry
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.compute import masks
-from kvplan.engines.llamacpp.entries import of_process
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.settings import Settings
 
 _STEP = 256
 
 
-def capacity(laid: Laid, load: Workload) -> Capacity | None:
-    """What fits for certain; buffers of steps are those of the settings, with masks of their size."""
+def capacity(laid: Laid, entries: tuple[Entry, ...], load: Workload) -> Capacity | None:
+    """What fits for certain beside ``entries``; buffers of steps are those of the settings, with masks of their size."""
     if not laid.node.gpus or not laid.settings.devices:
         return None
     settings, slots = laid.settings, laid.context.n_seq_max
     apart = 1 if settings.kv_unified else slots
-    fits = _fitting(laid)
+    fits = _fitting(laid, entries)
     limit = laid.model.max_ctx_tokens or MAX_COUNT
     longest = _largest(lambda n: fits(settings._replace(n_ctx=n * apart)), limit)
     each = load.ctx_tokens
@@ -30,10 +30,10 @@ def capacity(laid: Laid, load: Workload) -> Capacity | None:
 _MOST_SLOTS = 256
 
 
-def _fitting(laid: Laid) -> Callable[[Settings], bool]:
+def _fitting(laid: Laid, entries: tuple[Entry, ...]) -> Callable[[Settings], bool]:
     """Whether other settings fit: what is there beside caches stays, but for masks, which grow with the cells."""
     kept = {place.id: place.usable_bytes or 0 for place in laid.node.places()}
-    for entry in of_process(laid):
+    for entry in entries:
         if entry.term not in ("kv_cache", "recurrent_state") and entry.place in kept:
             kept[entry.place] -= entry.size.high
     before = sum(masks(laid.context, laid.cache))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kvplan.engines.llamacpp.graphs.nodes import Node
 
-ALIGNMENT = 32
 _ENDLESS = 1 << 60
 
 
@@ -54,11 +53,6 @@ class Arena:
             free[at][1] += free.pop(at + 1)[1]
 
 
-def padded(n_bytes: int) -> int:
-    """Whole units of the alignment."""
-    return -(-n_bytes // ALIGNMENT) * ALIGNMENT
-
-
 def peaks(nodes: Sequence[Node], leaves: Sequence[Node]) -> dict[int, int]:
     """Bytes by device that computing ``nodes`` in order takes; ``leaves`` are there from the beginning."""
     arenas: dict[int, Arena] = {}
@@ -86,7 +80,7 @@ def _place(node: Node, arenas: dict[int, Arena]) -> None:
     if arena is None:
         arena = arenas[node.device] = Arena()
     node.own = True
-    node.offset = arena.take(padded(node.n_bytes))
+    node.offset = arena.take(node.n_bytes)
 
 
 def _taken_over(node: Node) -> bool:
@@ -99,7 +93,7 @@ def _taken_over(node: Node) -> bool:
             owner = source.root
             if owner.views != 1 or owner.readers or source.shift:
                 continue
-        if owner.own and not owner.is_kept and padded(owner.n_bytes) == padded(node.n_bytes):
+        if owner.own and not owner.is_kept and owner.n_bytes == node.n_bytes:
             node.offset, node.device, node.own = owner.offset, owner.device, True
             owner.own = False
             return True
@@ -114,5 +108,5 @@ def _release(node: Node, arenas: dict[int, Arena]) -> None:
         if owner.views or owner.readers:
             return
     if owner.own and not owner.is_kept and owner.n_bytes:
-        arenas[owner.device].give(owner.offset, padded(owner.n_bytes))
+        arenas[owner.device].give(owner.offset, owner.n_bytes)
         owner.own = False

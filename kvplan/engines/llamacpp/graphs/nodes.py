@@ -6,22 +6,24 @@ Source: ggml 0.26 src/ggml.c, ggml_build_forward_expand: sources are visited dep
 from collections.abc import Sequence
 
 F32 = 4
+ALIGNMENT = 32  # ggml 0.26, TENSOR_ALIGNMENT: what every tensor's memory is a multiple of
 SOMEWHERE, HOST = -2, -1
 """Devices of nodes: not said, and the host's; others are numbered from 0."""
 
 
 class Node:
-    """One tensor: ``dims`` elements of ``elem_bytes``, computed from ``sources``.
+    """One tensor: ``dims`` elements of ``elem_bytes``, aligned, computed from ``sources``.
 
     A view has no memory of its own: its ``root`` is the tensor that it looks at. An ``external`` one is written into memory that
     outlives the graph (a cache). ``in_place``: it may take over the memory of a source of the same layout that nobody else reads.
     ``device`` is where it must run, for the sake of weights or caches. ``is_input`` are what a step is given.
     """
 
-    __slots__ = (
-        *("device", "dims", "external", "in_place", "is_input", "is_kept", "is_normed", "layout", "n_bytes", "offset", "own"),
-        *("readers", "root", "seen", "shift", "sources", "views"),
-    )
+    # what most nodes are: set on the class, as a graph has hundreds of them
+    root: "Node | None" = None
+    device = SOMEWHERE
+    external = in_place = is_input = is_kept = is_normed = seen = own = False
+    readers = views = offset = shift = 0
 
     def __init__(self, dims: tuple[int, ...], sources: Sequence["Node"], elem_bytes: int = F32) -> None:
         """A tensor with memory of its own, laid out row after row."""
@@ -29,14 +31,9 @@ class Node:
         n_bytes = elem_bytes
         for size in dims:
             n_bytes *= size
-        self.n_bytes = n_bytes
+        self.n_bytes = -(-n_bytes // ALIGNMENT) * ALIGNMENT
         self.layout: object = (dims, elem_bytes)
         self.sources = tuple(sources)
-        self.root: Node | None = None
-        self.shift = 0
-        self.external = self.in_place = self.is_input = self.is_kept = self.is_normed = self.seen = self.own = False
-        self.device = SOMEWHERE
-        self.readers = self.views = self.offset = 0
 
 
 class Graph:

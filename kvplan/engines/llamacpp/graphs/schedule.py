@@ -87,17 +87,11 @@ def _home(node: Node) -> int:
 
 
 def _copy(node: Node, device: int, *, kept: bool) -> Node:
-    made = Node(node.dims, (), node.n_bytes // max(1, _elems(node)))
+    made = Node((), ())
+    made.dims, made.layout, made.n_bytes = node.dims, node.layout, node.n_bytes
     made.device = device
     made.is_kept = kept or node.is_kept
     return made
-
-
-def _elems(node: Node) -> int:
-    n = 1
-    for size in node.dims:
-        n *= size
-    return n
 
 
 def _held(node: Node) -> Node:
