@@ -28,6 +28,8 @@ def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Can
     anywhere = deploy(UNKNOWN_NODE)
     if anywhere is not None and anywhere.refusals:  # no card cures that
         return ()
+    if gpus and _leaves_alone(deploy, gpus[0], found):
+        return ()
     search = _Search(deploy, found)
     several = sorted(((n, gpu) for n in SIZES[1:] for gpu in gpus), key=lambda node: node[0] * node[1].cuda_bytes)
     nodes = [*((1, gpu) for gpu in gpus), *several]
@@ -37,6 +39,12 @@ def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Can
         if len(fitting) == MOST:
             break
     return tuple(fitting)
+
+
+def _leaves_alone(deploy: Deploy, gpu: Gpu, found: Estimate) -> bool:
+    """Whether what was asked for runs on the host, whatever card there is."""
+    deployment = deploy(Node(id=gpu.id, source="flag", gpus=(gpu,)))
+    return deployment is not None and deployment.need_bytes("gpu0", found.workload).high == 0
 
 
 class _Search:
