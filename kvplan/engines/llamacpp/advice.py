@@ -17,8 +17,8 @@ def advice(model: ModelSpec, settings: Settings, node: Node) -> tuple[Finding, .
 
 def _build(settings: Settings) -> Iterator[Finding]:
     if rules_for(settings.version)[1]:
-        message = f"llama.cpp {settings.version} is newer than the builds that are modelled: the rules of {VERSIONS[-1]} are used"
-        yield Finding("KV330", "warning", message, "bounds are wider")
+        message = f"llama.cpp {settings.version} is newer than the builds that are modeled: the rules of {VERSIONS[-1]} are used"
+        yield Finding("KV330", "warning", message, "compare with the buffer sizes in its log")
 
 
 def _slots(model: ModelSpec, settings: Settings) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from kvplan.engines.llamacpp.tables import names
 
 _PIPELINE_COPIES = 4  # GGML_SCHED_MAX_COPIES
 _REPEATED = 3  # layers of a kind after which nothing changes any more
-_ENOUGH, _LAST = 3, 3
+_LAST = 3
 _PLAIN = ("f16", "bf16")
 _MEASURED = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2", "rwkv")
 
@@ -39,26 +39,29 @@ class Reserved(NamedTuple):
 
 
 def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
-    """The buffers that one context reserves; equal ones of one model object are computed once (which keeps the object's id taken)."""
-    key = (id(model), settings, layout, overridden)
+    """The buffers that one context reserves."""
+    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+    found = dict(_graph(model, settings, _plan(model, settings, context, cache), layout, overridden))
+    rows = logits(model, context, cache, layout, n_copies)
+    found[layout.output] = max(found.get(layout.output, 0), rows)
+    return Reserved(found, _spread(model, context, layout, overridden))
+
+
+_known: dict[tuple[object, ...], tuple[ModelSpec, dict[int, int]]] = {}
+_MOST = 1024
+
+
+def _graph(model: ModelSpec, settings: Settings, plan: Plan, layout: Layout, overridden: frozenset[int]) -> dict[int, int]:
+    """Bytes by device but for the logits; equal graphs of one model object are laid out once (which keeps the object's id taken)."""
+    sizes = (*plan[:5], tuple(plan.pools.items()), plan.k_type, plan.v_type)
+    key = (id(model), sizes, layout, overridden, settings.offload_kqv, pipelined(settings, layout))
     if key not in _known:
         if len(_known) >= _MOST:
             _known.clear()
-        _known[key] = model, _compute(model, settings, context, cache, layout, overridden)
+        stages = _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
+        n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+        _known[key] = model, reserved(graph_of(model.model_type, plan, stages, layout.output, 0), n_copies)
     return _known[key][1]
-
-
-_known: dict[tuple[int, Settings, Layout, frozenset[int]], tuple[ModelSpec, Reserved]] = {}
-_MOST = 512
-
-
-def _compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
-    stages = _telling(list(_stages(model, settings, layout, overridden)))
-    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
-    found = reserved(graph_of(model.model_type, _plan(model, settings, context, cache), stages, layout.output, 0), n_copies)
-    device, rows = layout.output, logits(model, context, cache, layout, n_copies)
-    found[device] = max(found.get(device, 0), rows)
-    return Reserved(found, _spread(model, context, layout, overridden))
 
 
 def pipelined(settings: Settings, layout: Layout) -> bool:
@@ -118,14 +121,14 @@ def _stages(model: ModelSpec, settings: Settings, layout: Layout, overridden: fr
             i += 1
 
 
-def _telling(stages: list[Stage]) -> list[Stage]:
-    """Of many stages the first few of each kind, and the last ones."""
+def _telling(stages: list[Stage], enough: int) -> list[Stage]:
+    """Of many stages the first ``enough`` of each kind, and the last ones."""
     found, counts = [], dict[tuple[object, ...], int]()
     for stage in stages[:-_LAST]:
         layer = stage.layer
         key = (layer.mixers, layer.ffns, layer.kv_source is None, *stage[1:])
         counts[key] = counts.get(key, 0) + 1
-        if counts[key] <= _ENOUGH:
+        if counts[key] <= enough:
             found.append(stage)
     return [*found, *stages[-_LAST:]]
 

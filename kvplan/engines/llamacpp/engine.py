@@ -26,7 +26,7 @@ class LlamaCppEngine:
         return command.parse(argv, env, version)
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
-        """Every default filled in. Raises RequestError for a build that is not modelled."""
+        """Every default filled in. Raises RequestError for a build that is not modeled."""
         return resolve.resolve(parsed, load, model, node, version)
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:

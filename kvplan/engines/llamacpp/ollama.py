@@ -37,7 +37,7 @@ class OllamaEngine(LlamaCppEngine):
         return ollama_command.parse(argv, env, version)
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
-        """The settings of the llama-server that it starts. Raises RequestError for a release that is not modelled."""
+        """The settings of the llama-server that it starts. Raises RequestError for a release that is not modeled."""
         said, build = Said(parsed.flags), build_of(version)
         inherited = {flag.name: flag.value for flag in parsed.flags if flag.name.startswith("LLAMA_ARG_")}
         started = command.parse(("llama-server", "-m", "m", *_server(said, load, model, node)), inherited, build)
@@ -72,7 +72,7 @@ def build_of(version: str) -> str:
     if build is None:
         raise RequestError(
             "unknown_version",
-            f"ollama {version} is older than the releases that are modelled: it did not run llama-server",
+            f"ollama {version} is older than the releases that are modeled: it did not run llama-server",
             hint=f"use --engine ollama@{VERSIONS[0]} or newer",
         )
     return build

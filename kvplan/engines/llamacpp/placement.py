@@ -58,7 +58,7 @@ def _stand(name: str) -> tuple[Stand, int]:
 def pieces(tensors: tuple[Tensor, ...], settings: Settings, layout: Layout, skipped: int) -> list[Piece]:
     """Every tensor in its buffer, those of the last ``skipped`` blocks (next-token layers that are not loaded) left out."""
     n_blocks = len(layout.blocks)
-    patterns, found, tied = _patterns(settings), [], True
+    patterns, found, tied = _patterns(settings, n_blocks), [], True
     for tensor, (stand, block) in zip(tensors, _stands(tensors), strict=True):
         if stand == "block" and block >= n_blocks - skipped:
             continue
@@ -110,13 +110,13 @@ def repacks(tensor: Tensor, isa: Isa) -> bool:
     return len(tensor.shape) == 2 or (len(tensor.shape) == 3 and "exps" in tensor.name)
 
 
-def _patterns(settings: Settings) -> list[tuple[re.Pattern[str], str]]:
+def _patterns(settings: Settings, n_blocks: int) -> list[tuple[re.Pattern[str], str]]:
     """``-ot`` in the order given, then what ``--cpu-moe`` and its kin stand for."""
     said = [(override.pattern, override.buffer) for override in settings.override_tensors]
     if settings.cpu_moe:
         said.append((_CPU_MOE, "CPU"))
-    said += [(rf"blk\.{i}{_CPU_MOE}", "CPU") for i in range(settings.n_cpu_moe)]
-    said += [(rf"blk\.{i}{_CPU_FFN}", "CPU") for i in range(settings.n_cpu_ffn)]
+    said += [(rf"blk\.{i}{_CPU_MOE}", "CPU") for i in range(min(settings.n_cpu_moe, n_blocks))]
+    said += [(rf"blk\.{i}{_CPU_FFN}", "CPU") for i in range(min(settings.n_cpu_ffn, n_blocks))]
     return [(re.compile(pattern), buffer) for pattern, buffer in said]
 
 

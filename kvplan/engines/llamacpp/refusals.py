@@ -8,7 +8,7 @@ from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.engines.llamacpp.context import flash_attn
 from kvplan.engines.llamacpp.flags import SHORT_TYPES
-from kvplan.engines.llamacpp.resolve import device_index
+from kvplan.engines.llamacpp.places import device_index
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.words import stopped
 

@@ -3,7 +3,6 @@
 Source: llama.cpp b11434 common/common.h, common/arg.cpp, tools/server/server.cpp; older builds: rules.py.
 """
 
-import re
 from typing import get_args
 
 from kvplan.core.device import Node
@@ -13,23 +12,24 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.command import APP
 from kvplan.engines.llamacpp.flags import CACHE_TYPES, SHORT_TYPES
+from kvplan.engines.llamacpp.places import placed
 from kvplan.engines.llamacpp.rules import Rules, canonical, rules_for
 from kvplan.engines.llamacpp.said import Said
-from kvplan.engines.llamacpp.settings import AUTO_LAYERS, App, Drafting, Isa, LoadMode, Override, Settings, SplitMode
+from kvplan.engines.llamacpp.settings import AUTO_LAYERS, App, Drafting, Isa, LoadMode, Settings
 
 KV_TYPES = "kv-types"
 """kvplan's --kv-dtype: one type, or those of K and V parted by a slash."""
 _ISAS: dict[str, Isa] = {isa: isa for isa in get_args(Isa)}
 _APPS: dict[str, App] = {app: app for app in get_args(App)}
 _MODES: dict[str, LoadMode] = {mode: mode for mode in get_args(LoadMode)}
-_SPLITS: dict[str, SplitMode] = {mode: mode for mode in get_args(SplitMode)}
 AUTO_SLOTS = 4
+_MOST_TOKENS = 2**31 - 1
 
 
 def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
     """Every setting that bears on memory. Without a command there is a slot for each sequence, and the context is what all need.
 
-    Raises RequestError for a build that is not modelled and for options of kvplan that mean nothing to llama.cpp.
+    Raises RequestError for a build that is not modeled and for options of kvplan that mean nothing to llama.cpp.
     """
     said, rules = Said(parsed.flags), rules_for(version)[0]
     app = _APPS.get(said.word(APP) or "", "server")
@@ -42,8 +42,8 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
         n_ctx=_context(said, n_parallel, model, rules) if APP in said else load.ctx_tokens * load.batch,
         n_parallel=n_parallel,
         kv_unified=unified,
-        n_batch=said.number("batch-size", 2048),
-        n_ubatch=said.number("ubatch-size", 512),
+        n_batch=_batch(said, "batch-size", 2048),
+        n_ubatch=_batch(said, "ubatch-size", 512),
         type_k=type_k,
         type_v=type_v,
         swa_full=said.switch("swa-full", default=False),
@@ -56,7 +56,7 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
         embeddings=said.switch("embeddings", default=False) or said.switch("reranking", default=False),
         drafting=_drafting(said, parsed.draft, rules),
     )
-    return _served(_placed(_attention(settings, said), said, node), said, rules)
+    return _served(placed(_attention(settings, said), said, node), said, rules)
 
 
 def slots(said: Said, app: App, rules: Rules) -> tuple[int, bool]:
@@ -82,6 +82,14 @@ def _context(said: Said, n_parallel: int, model: ModelSpec, rules: Rules) -> int
     if asked == 0 and "ctx-size" in said and rules.fit and not rules.fits_zero:
         return model.max_ctx_tokens or 0
     return asked
+
+
+def _batch(said: Said, name: str, default: int) -> int:
+    """Tokens of a step. A negative number is read as an unsigned one: more than any context. Raises RequestError for -b 0."""
+    asked = said.number(name, default)
+    if asked == 0 and name == "batch-size":
+        raise RequestError("bad_setting", "-b 0: llama.cpp takes no steps of no tokens", hint=f"{default} is its default")
+    return asked if asked >= 0 else _MOST_TOKENS
 
 
 def _cache_types(said: Said) -> tuple[str, str]:
@@ -122,7 +130,7 @@ def _drafting(said: Said, draft: str | None, rules: Rules) -> Drafting | None:
         return None
     return Drafting(
         kinds or ("draft-simple",),
-        n_max=said.number("spec-draft-n-max", said.number("draft-max", rules.draft_tokens)),
+        n_max=max(0, said.number("spec-draft-n-max", said.number("draft-max", rules.draft_tokens))),
         model=draft,
         type_k=said.word("spec-draft-type-k") or "f16",
         type_v=said.word("spec-draft-type-v") or "f16",
@@ -139,38 +147,6 @@ def _attention(settings: Settings, said: Said) -> Settings:
     return settings
 
 
-def _placed(settings: Settings, said: Said, node: Node) -> Settings:
-    """Which device holds what. Unsplit it is one, or with a negative -mg none. Source: llama.cpp b11434 src/llama.cpp."""
-    mode, main = said.word("split-mode") or "layer", said.number("main-gpu", 0)
-    names = said.parts("device") if "device" in said else None
-    devices = _devices(names, len(node.gpus))
-    return settings._replace(
-        n_gpu_layers=said.number("n-gpu-layers", AUTO_LAYERS),
-        devices=devices[main : max(0, main + 1)] if mode == "none" else devices,
-        device_names=names,
-        split_mode=_SPLITS[mode],
-        tensor_split=tuple(float(part) for part in said.parts("tensor-split")),
-        main_gpu=main,
-        override_tensors=tuple(Override(*pair.split("=", 1)) for pair in said.every("override-tensor")),
-        cpu_moe=said.switch("cpu-moe", default=False),
-        n_cpu_moe=said.number("n-cpu-moe", 0),
-        n_cpu_ffn=said.number("n-cpu-ffn", 0),
-    )
-
-
-def _devices(names: tuple[str, ...] | None, n_gpus: int) -> tuple[int, ...]:
-    """Indices of the devices that -dev names: CUDA1, Vulkan0, Metal; all where it is not said."""
-    if names is None:
-        return tuple(range(n_gpus))
-    return tuple(i for i in (device_index(name) for name in names) if i is not None and i < n_gpus)
-
-
-def device_index(name: str) -> int | None:
-    """The number behind a backend's name, 0 where it has none; None for ``none`` and processors."""
-    found = re.fullmatch(r"([A-Za-z_]+)(\d{0,3})", name, re.ASCII)
-    return None if found is None or found[1].lower() in ("none", "cpu") else int(found[2] or 0)
-
-
 def _served(settings: Settings, said: Said, rules: Rules) -> Settings:
     """What a server keeps beside the model, and how --fit may change what was not said."""
     served = settings.app in ("server", "cli")
@@ -179,7 +155,7 @@ def _served(settings: Settings, said: Said, rules: Rules) -> Settings:
         mmproj=(said.word("mmproj") or said.word("mmproj-url")) if said.switch("mmproj-auto", default=True) or "mmproj" in said else None,
         mmproj_offload=said.switch("mmproj-offload", default=True),
         cache_ram_mib=said.number("cache-ram", rules.cache_ram_mib) if served and rules.cache_ram_mib else 0,
-        ctx_checkpoints=said.number("ctx-checkpoints", rules.checkpoints) if served else 0,
+        ctx_checkpoints=max(0, said.number("ctx-checkpoints", rules.checkpoints)) if served else 0,
         checkpoint_min_step=said.number("checkpoint-min-step", rules.checkpoint_step),
         slot_save_path=said.word("slot-save-path"),
         fit=rules.fit and settings.app != "bench" and said.word("fit") != "off",

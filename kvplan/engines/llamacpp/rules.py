@@ -86,7 +86,7 @@ def canonical(version: str) -> str:
 
 @cache
 def rules_for(version: str) -> tuple[Rules, bool]:
-    """The rules of a build, and whether it is newer than every modelled one (then the newest rules are used).
+    """The rules of a build, and whether it is newer than every modeled one (then the newest rules are used).
 
     Raises RequestError for a build older than the table, or for text that is none.
     """
@@ -94,7 +94,7 @@ def rules_for(version: str) -> tuple[Rules, bool]:
     if wanted < RULES[0].since:
         raise RequestError(
             "unknown_version",
-            f"llama.cpp b{wanted} is older than the builds that are modelled ({VERSIONS[0]} to {VERSIONS[-1]})",
+            f"llama.cpp b{wanted} is older than the builds that are modeled ({VERSIONS[0]} to {VERSIONS[-1]})",
             hint=f"use --engine llama.cpp@{VERSIONS[0]} or newer",
         )
     return next(rules for rules in reversed(RULES) if rules.since <= wanted), wanted > RULES[-1].since

@@ -32,7 +32,7 @@ class Read(NamedTuple):
 
 
 def read(words: Sequence[str], env: Mapping[str, str], app: App, version: str) -> Read:
-    """Variables first, then flags in order, so that later ones win. Raises RequestError for a build that is not modelled."""
+    """Variables first, then flags in order, so that later ones win. Raises RequestError for a build that is not modeled."""
     reader = _Reader(app, version)
     for name, value in env.items():
         reader.variable(name, value)
@@ -94,7 +94,7 @@ class _Reader:
             self._refuse(f"{where}: expected value for argument", said, "")
         elif flag.name in REMOVED and not self._rules.old_draft_flags:
             self._refuse(f"{where}: the argument has been removed. {REMOVED[flag.name]}", said, REMOVED[flag.name])
-            self._say(flag, rest.pop(0))
+            self._say_checked(flag, rest.pop(0), where)
         elif self._say_checked(flag, rest[0], where) or rest[0] not in spellings():
             rest.pop(0)
         elif flag.kind == "fa":  # as it was written when it took no value
