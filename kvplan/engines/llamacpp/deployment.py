@@ -10,6 +10,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import advice, entries, log, report
 from kvplan.engines.llamacpp.devices import CPU
+from kvplan.engines.llamacpp.fit import fitted
 from kvplan.engines.llamacpp.fitting import capacity
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.notes import not_modeled
@@ -22,7 +23,12 @@ class Deployment:
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
         """Nothing is computed before it is asked for."""
-        self._laid = Laid(model, settings, node)
+        self._asked = model, settings, node
+
+    @cached_property
+    def _laid(self) -> Laid:
+        model, settings, node = self._asked
+        return Laid(model, fitted(model, settings, node), node)
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
@@ -49,7 +55,7 @@ class Deployment:
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """What the process holds at ``place``: it starts with all of it or not at all."""
-        if place != "host" and not self._laid.settings.devices:
+        if place != "host" and not self._asked[1].devices:
             return ZERO
         return total(entry.size for entry in self._entries if entry.place == place)
 

@@ -6,10 +6,13 @@ import kvplan
 from kvplan.core.checkpoint import Checkpoint, Tensor
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
+from kvplan.core.workload import Workload
+from kvplan.engines.llamacpp.deployment import Deployment
 from kvplan.engines.llamacpp.devices import CPU, layout
+from kvplan.engines.llamacpp.fit import fitted
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.placement import pieces, repacks, summed
-from kvplan.engines.llamacpp.settings import Override, Settings
+from kvplan.engines.llamacpp.settings import Drafting, Override, Settings
 from kvplan.hardware import catalog
 from tests.gguf.making import tensor
 
@@ -164,3 +167,40 @@ def test_a_files_own_table_is_what_is_loaded() -> None:
     found = laid(LLAMA2._replace(checkpoint=table), BASE).weights
     assert found.buffers == {"CPU": TABLE + 1024 + 128 + 64 * 210, "CPU_REPACK": Q}
     assert found.mapped_bytes == TABLE + 1024 + 128 + Q + 64 * 210
+
+
+def test_fit_shrinks_a_context_that_nobody_named() -> None:
+    long = LLAMA3._replace(max_ctx_tokens=131072)
+    card = catalog.node("rtx-4090", n_gpus=1)
+    asked = SERVED._replace(n_ctx=0, devices=(0,), n_gpu_layers=-1, fit=True)
+    found = fitted(long, asked, card)
+    assert 4096 < found.n_ctx < 131072
+    assert found.n_ctx % 256 == 0
+    assert fitted(long, asked._replace(fit=False), card).n_ctx == 0
+    assert fitted(long, asked._replace(n_ctx=9000), card).n_ctx == 9000
+    assert fitted(long, asked, catalog.node("h200", n_gpus=1)).n_ctx == 0
+    assert fitted(long, asked, catalog.node("t4", n_gpus=1)).n_ctx == 4096
+
+
+@pytest.mark.parametrize("drafting", [Drafting(("draft-mtp",)), Drafting(("draft-simple",), model="d.gguf")])
+def test_what_drafts_has_a_cache_of_its_own(drafting: Drafting) -> None:
+    model = LLAMA3._replace(draft=LLAMA2, mtp=LLAMA3.runs[:1])
+    found = Deployment(model, SERVED._replace(n_ctx=4096, drafting=drafting), NOWHERE)
+    load = Workload(4096, 1, 4095)
+    entries = [entry for entry in found.entries(load) if entry.term == "draft_model"]
+    assert any("KV cache" in entry.name for entry in entries)
+    assert any("compute buffer" in entry.name for entry in entries)
+    assert found.need_bytes("gpu0", load).high == 0
+
+
+def test_the_log_says_each_buffer() -> None:
+    found = Deployment(LLAMA2, SERVED._replace(n_ctx=8192, load_mode="none", repack=False), NOWHERE).log_lines()
+    assert "llama_kv_cache:        CPU KV buffer size =  4096.00 MiB" in found
+    assert any(line.startswith("sched_reserve:        CPU compute buffer size =") for line in found)
+    assert Deployment(LLAMA2, SERVED._replace(type_v="q8_0", flash_attn="off"), NOWHERE).log_lines() == ()
+
+
+def test_what_files_beside_the_model_take_is_not_modeled() -> None:
+    settings = SERVED._replace(devices=(0,), lora=("a",), mmproj="p", drafting=Drafting(("draft-simple",), model="d"))
+    found = {one.id for one in Deployment(LLAMA2, settings, TWO).not_modeled}
+    assert found == {"lora", "projector", "draft_model", "pools"}
