@@ -13,7 +13,8 @@ from kvplan.engines.llamacpp.graphs.memory import Arena
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.nodes import HOST
 from kvplan.engines.llamacpp.graphs.schedule import reserved
-from kvplan.engines.llamacpp.settings import ALL_LAYERS, Settings
+from kvplan.engines.llamacpp.settings import ALL_LAYERS, Drafting, Settings
+from kvplan.estimator import Options, answer
 from kvplan.hardware import catalog
 
 FULL = FullAttention(8, 2, 64, 64)
@@ -125,3 +126,31 @@ def test_models_that_are_no_gguf_files_run_too(name: str) -> None:
         assert found.kv(load).ideal_bytes <= found.kv(load).reserved_bytes
         capacity = found.capacity(load)
         assert (capacity is None) == (not settings.devices)
+
+
+def test_the_answer_shows_contexts_as_they_are_resolved() -> None:
+    command = ("llama-server", "-m", "gemma-3-1b", "-c", "4000", "-np", "3", "--fit", "off", "--swa-full")
+    found = answer(Options(command=command, engine="llama.cpp@b11434", gpu="rtx-4090"))
+    shown = {name: found.settings[name] for name in ("n_ctx", "n_ctx_seq", "n_seq_max", "n_batch", "n_ubatch")}
+    assert shown == {"n_ctx": 4608, "n_ctx_seq": 1536, "n_seq_max": 3, "n_batch": 2048, "n_ubatch": 512}
+    assert found.verdict == "fits"
+    assert found.phases.peak is None
+    assert {place.place.id for place in found.places} == {"gpu0", "host"}
+
+
+def test_states_go_back_where_the_architecture_can() -> None:
+    model = kvplan.load_model("lfm2-1.2b")
+    base = Settings("b11434", "", n_ctx=4096)
+    once = Deployment(model, base, Node(None, None, ())).kv(Workload(4096, 1, 4095)).reserved_bytes
+    drafted = base._replace(drafting=Drafting(("draft-mtp",), n_max=2))
+    more = Deployment(model, drafted, Node(None, None, ())).kv(Workload(4096, 1, 4095))
+    assert more.reserved_bytes - once == 2 * 4 * more.state_bytes_per_sequence
+
+
+def test_a_file_that_is_read_maps_nothing() -> None:
+    model, load = kvplan.load_model("llama-2-7b"), Workload(4096, 1, 4095)
+    for mode, mapped in (("auto", True), ("none", False)):
+        found = Deployment(model, Settings("b11434", "", n_ctx=512, load_mode=mode, n_cpu_moe=1), Node(None, None, ()))  # type: ignore[arg-type]
+        lines = found.log_lines()
+        assert any("CPU_Mapped" in line for line in lines) is mapped
+        assert found.entries(load)

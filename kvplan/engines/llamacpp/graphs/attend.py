@@ -19,7 +19,6 @@ class Heads(NamedTuple):
     k_dim: int
     v_dim: int
     decompressed: int = 0
-    softcapped: bool = False
 
 
 def attention(b: Builder, x: Node, names: frozenset[str], heads: Heads, *, shared: bool) -> Node:
@@ -102,8 +101,6 @@ def _plain(b: Builder, q: Node, given: Inputs, heads: Heads) -> Node:
     seen = graph.view(graph.view(q, *q.dims), heads.k_dim, n, heads.n_heads, whole=False)
     per_stream = n // given.streams
     scores = graph.op((given.cells, per_stream, heads.n_heads, given.streams), seen, device=at)
-    for _ in range(3 if heads.softcapped else 0):
-        scores = graph.over(scores)
     scores = graph.over(scores, given.mask)
     found = graph.op((heads.v_dim, per_stream, heads.n_heads, given.streams), scores, device=at)
     width = heads.v_dim
