@@ -39,7 +39,10 @@ def _fit(settings: Settings, node: Node) -> Iterator[Finding]:
     """Source: llama.cpp b11434 common/fit.cpp: 'n_gpu_layers already set by user'; issues 27872, 21801, 25487."""
     placed = settings.n_gpu_layers != AUTO_LAYERS or settings.tensor_split or settings.override_tensors
     by_hand = placed or settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn
-    if settings.fit and node.gpus and by_hand:
+    if settings.fit and node.gpus and by_hand and settings.app == "ollama":
+        message = "where num_gpu is said, or llama.cpp's variables place layers, none is moved: what does not fit then fails"
+        yield Finding("KV332", "note", message, "leave it out, or see that it fits")
+    elif settings.fit and node.gpus and by_hand:
         message = "--fit moves no layers where -ngl, -ts, -ot or --n-cpu-moe is said: what does not fit then fails"
         yield Finding("KV332", "note", message, "leave the placement out, or see that it fits")
 

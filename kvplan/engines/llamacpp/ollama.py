@@ -3,11 +3,13 @@
 Source: ollama 0.34 llm/llama_server.go (startLlamaServer), server/sched.go (automaticGenerationBatch), server/routes.go (default context).
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
+from kvplan.core.ledger import Finding
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import GIB, MIB
 from kvplan.core.workload import Workload
@@ -34,7 +36,8 @@ class OllamaEngine(LlamaCppEngine):
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """``ollama run`` and ``ollama serve``. Raises RequestError for other commands."""
-        return ollama_command.parse(argv, env, version)
+        found = ollama_command.parse(argv, env, version)
+        return found._replace(findings=(*found.findings, *_newer(found.version or version or VERSIONS[-1])))
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """The settings of the llama-server that it starts. Raises RequestError for a release that is not modeled."""
@@ -64,11 +67,7 @@ class OllamaEngine(LlamaCppEngine):
 
 def build_of(version: str) -> str:
     """The build of llama.cpp in a release. Raises RequestError for an older one, and for text that is none."""
-    try:
-        numbers = tuple(int(part) for part in version.removeprefix("v").split("-")[0].split("."))
-    except ValueError:
-        raise RequestError("unknown_version", f"ollama: '{version}' is not a version", hint=f"write it as ollama@{VERSIONS[-1]}") from None
-    build = next((build for since, build in reversed(_BUILDS) if since <= numbers), None)
+    build = next((build for since, build in reversed(_BUILDS) if since <= _numbers(version)), None)
     if build is None:
         raise RequestError(
             "unknown_version",
@@ -76,6 +75,19 @@ def build_of(version: str) -> str:
             hint=f"use --engine ollama@{VERSIONS[0]} or newer",
         )
     return build
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.fullmatch(r"v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:-.*)?", version, re.ASCII)
+    if found is None:
+        raise RequestError("unknown_version", f"ollama: '{version}' is not a version", hint=f"write it as ollama@{VERSIONS[-1]}")
+    return tuple(map(int, found[1].split(".")))
+
+
+def _newer(version: str) -> Iterator[Finding]:
+    if _numbers(version) > _numbers(VERSIONS[-1]):
+        message = f"ollama {version} is newer than the releases that are modeled: the llama.cpp of {VERSIONS[-1]} is taken to be in it"
+        yield Finding("KV330", "warning", message, "compare with the buffer sizes in its log")
 
 
 def _server(said: Said, load: Workload, model: ModelSpec, node: Node) -> Iterator[str]:

@@ -12,6 +12,7 @@ from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.ledger import Finding
 from kvplan.engines.llamacpp import modelfile
 from kvplan.engines.llamacpp.command import APP
+from kvplan.engines.llamacpp.flags import CACHE_TYPES
 
 NAME = "ollama"
 VARIABLES = ("OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL", "OLLAMA_GPU_OVERHEAD", "OLLAMA_KV_CACHE_TYPE", "OLLAMA_FLASH_ATTENTION")
@@ -52,7 +53,7 @@ def parse(argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
     return Parsed(
         engine=NAME,
         version=version or image_version(line.image) or None,
-        model=model,
+        model=None if model is None else model.removeprefix("https://").removeprefix("hf.co/").removeprefix("huggingface.co/"),
         flags=tuple(flag for flag in flags if flag.value or flag.name in VARIABLES),
         ignored=(*left, *ignored, *(Flag(name, value) for name, value in parameters if name in OTHERS)),
         findings=tuple(_strange(parameters)),
@@ -124,7 +125,11 @@ def _checked(name: str, value: str) -> str:
         if low not in ("1", "t", "true", "0", "f", "false"):
             raise RequestError("bad_setting", f"ollama: {name}={value}: expected true or false", hint=f"{name}=1")
         return "true" if low in ("1", "t", "true") else "false"
-    return value.lower() if name == "OLLAMA_KV_CACHE_TYPE" else value
+    if name == "OLLAMA_KV_CACHE_TYPE":
+        if value.lower() not in CACHE_TYPES:
+            raise RequestError("bad_setting", f"ollama: {name}={value}: expected a type of the cache", hint="f16, q8_0 or q4_0")
+        return value.lower()
+    return value
 
 
 def _strange(parameters: Sequence[tuple[str, str]]) -> Iterator[Finding]:

@@ -1,16 +1,23 @@
 """From settings back to Ollama's variables and parameters."""
 
+import re
 from collections.abc import Iterator
 
 from kvplan.engines.llamacpp.rules import rules_for
 from kvplan.engines.llamacpp.settings import ALL_LAYERS, AUTO_LAYERS, Settings
 
 Words = Iterator[str]
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+(?<!\.gguf)(:[\w.-]+)?", re.ASCII)
 
 
 def command(settings: Settings) -> tuple[str, ...]:
     """``OLLAMA_…=… ollama run MODEL num_batch=…``: what depends on the machine is said in full."""
-    return (*_variables(settings), *_inherited(settings), "ollama", "run", settings.model, *_parameters(settings))
+    return (*_variables(settings), *_inherited(settings), "ollama", "run", _model(settings.model), *_parameters(settings))
+
+
+def _model(name: str) -> str:
+    """Ollama's own registry has other names: a repository of the Hub is said with its host."""
+    return f"hf.co/{name}" if _REPOSITORY.fullmatch(name) else name
 
 
 def _variables(settings: Settings) -> Words:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.units import ceil_to
 from kvplan.engines.llamacpp.devices import CPU, Layout
+from kvplan.engines.llamacpp.patterns import expression
 from kvplan.engines.llamacpp.settings import Isa, Settings
 
 Stand = Literal["input", "block", "output"]
@@ -117,7 +118,7 @@ def _patterns(settings: Settings, n_blocks: int) -> list[tuple[re.Pattern[str], 
         said.append((_CPU_MOE, "CPU"))
     said += [(rf"blk\.{i}{_CPU_MOE}", "CPU") for i in range(min(settings.n_cpu_moe, n_blocks))]
     said += [(rf"blk\.{i}{_CPU_FFN}", "CPU") for i in range(min(settings.n_cpu_ffn, n_blocks))]
-    return [(re.compile(pattern), buffer) for pattern, buffer in said]
+    return [(expression(pattern), buffer) for pattern, buffer in said]
 
 
 def summed(found: Iterable[Piece]) -> dict[str, int]:

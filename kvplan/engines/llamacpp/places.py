@@ -8,6 +8,7 @@ from typing import get_args
 
 from kvplan.core.device import Node
 from kvplan.core.errors import RequestError
+from kvplan.engines.llamacpp.patterns import expression
 from kvplan.engines.llamacpp.said import Said
 from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Override, Settings, SplitMode
 
@@ -43,7 +44,7 @@ def _override(pair: str) -> Override:
     """PATTERN=BUFFER. Raises RequestError where the pattern is no regular expression."""
     pattern, _, buffer = pair.partition("=")
     try:
-        re.compile(pattern)
+        expression(pattern)
     except re.error as problem:
         raise RequestError(
             "bad_setting", f"-ot {pair}: no regular expression: {problem}", hint=r"-ot 'blk\.\d+\.ffn_.*_exps=CPU'"
@@ -62,3 +63,9 @@ def device_index(name: str) -> int | None:
     """The number behind a backend's name, 0 where it has none; None for ``none`` and processors."""
     found = re.fullmatch(r"([A-Za-z_]+)(\d{0,3})", name, re.ASCII)
     return None if found is None or found[1].lower() in ("none", "cpu") else int(found[2] or 0)
+
+
+def is_buffer(name: str, n_gpus: int) -> bool:
+    """Whether ``-ot`` can name this buffer type: the host's, or that of a device that is there."""
+    found = re.fullmatch(r"(CUDA|ROCm|MUSA|Vulkan|SYCL|MTL|Metal|OpenCL|GPUOpenCL|CANN|HTP|OPENVINO)(\d{0,3})", name, re.ASCII)
+    return name == "CPU" or name.startswith(("RPC", "CUDA_Host")) or (found is not None and int(found[2] or 0) < n_gpus)

@@ -8,7 +8,7 @@ from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.engines.llamacpp.context import flash_attn
 from kvplan.engines.llamacpp.flags import SHORT_TYPES
-from kvplan.engines.llamacpp.places import device_index
+from kvplan.engines.llamacpp.places import device_index, is_buffer
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.words import stopped
 
@@ -20,7 +20,7 @@ def refusals(model: ModelSpec, settings: Settings, node: Node) -> tuple[Refusal,
     """The first thing that would stop it, nothing where none would.
 
     Source: llama.cpp b11434 src/llama-context.cpp, llama_init_from_model and the constructor; src/llama.cpp, main_gpu;
-    common/arg.cpp, parse_device_list.
+    common/arg.cpp, parse_device_list and parse_tensor_buffer_overrides.
     """
     found = (*_devices(settings, node), *_sequences(settings), *_cache_types(model, settings))
     return found[:1]
@@ -34,6 +34,9 @@ def _devices(settings: Settings, node: Node) -> Iterator[Refusal]:
         index = device_index(name)
         if index is not None and index >= len(node.gpus):
             yield stopped(f'error while handling argument "--device": invalid device: {name}')
+    for override in settings.override_tensors:
+        if not is_buffer(override.buffer, len(node.gpus)):
+            yield stopped('error while handling argument "--override-tensor": unknown buffer type')
     n_devices = len(node.gpus) if settings.device_names is None else len(settings.device_names)
     if settings.split_mode == "none" and settings.main_gpu >= n_devices > 0:
         text = f"llama_model_load_from_file_impl: invalid value for main_gpu: {settings.main_gpu} (available devices: {n_devices})"

@@ -2,17 +2,28 @@
 
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
+from kvplan.core.roles import TOWERS, Role
 
-_NAMES = {"embedding": "token_embd", "lm_head": "output", "norm": "norm", "router": "ffn_gate_inp", "expert": "ffn_exps"}
+_NAMES = {
+    **{"embed_tokens": "token_embd", "embed_positions": "position_embd", "embed_tokens_per_layer": "per_layer_token_embd"},
+    **{"embed_layernorm": "token_embd_norm", "norm": "output_norm", "lm_head": "output"},
+    **{"per_layer_model_projection": "per_layer_model_proj", "per_layer_projection_norm": "per_layer_proj_norm"},
+}
+_FEEDING = {"gate_proj": "ffn_gate", "up_proj": "ffn_up", "down_proj": "ffn_down"}
+_ATTENTION = {"q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v", "o_proj": "attn_output"}
 _ATTENDING = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output")
 _GATED, _PLAIN = ("ffn_norm", "ffn_gate", "ffn_up", "ffn_down"), ("ffn_norm", "ffn_up", "ffn_down")
 
 
 def tensors(model: ModelSpec) -> tuple[Tensor, ...]:
-    """Every tensor of the file, in its order; of a model that is no GGUF file, one for each group of weights."""
+    """Every tensor of the file, in its order; of a model that is no GGUF file, one for each group of weights.
+
+    Towers are not among them: convert_hf_to_gguf.py writes them into a file of their own, which ``--mmproj`` names.
+    """
     if model.checkpoint is not None and model.checkpoint.format == "gguf":
         return model.checkpoint.tensors
-    found = [_tensor(group, "", model.stored_dtype) for group in model.weights if not group.tied_to and group.role != "next_token"]
+    kept = (group for group in model.weights if not group.tied_to and group.role not in ("next_token", *TOWERS))
+    found = [_tensor(group, "", model.stored_dtype) for group in kept]
     start = 0
     for run in model.runs:
         for i in range(start, start + run.n_layers):
@@ -22,10 +33,26 @@ def tensors(model: ModelSpec) -> tuple[Tensor, ...]:
 
 
 def _tensor(group: WeightGroup, prefix: str, stored: str) -> Tensor:
-    """A group's tensors as one, under a name that says where llama.cpp keeps it."""
-    name = f"{prefix}{_NAMES.get(group.role, group.name.replace('.', '_'))}.weight"
+    """A group's tensors as one, under the name that llama.cpp has for it where it matters: for where it is kept, and for -ot."""
+    module, _, kind = group.name.rpartition(".")
+    name = f"{prefix}{_part(module, group.role) if prefix else _NAMES.get(module) or _plain(module)}.{kind}"
     shape = (group.cols, group.rows, group.n_copies) if group.n_copies > 1 else (group.cols, group.rows)
     return Tensor(name, group.dtype or stored, shape if group.cols > 1 else (group.rows * group.n_copies,), group.n_bytes(stored))
+
+
+def _part(module: str, role: Role) -> str:
+    """A module of a layer: its projections, those of experts, those of experts that every token meets."""
+    last = module.rpartition(".")[2]
+    if role == "attention":
+        return _ATTENTION.get(last) or _plain(module)
+    if role == "router":
+        return "ffn_gate_inp"
+    among = "_shexp" if "shared" in module else "_exps" if "experts" in module else ""
+    return f"{_FEEDING[last]}{among}" if last in _FEEDING and role in ("mlp", "expert", "shared_expert", "scale") else _plain(module)
+
+
+def _plain(module: str) -> str:
+    return module.replace(".", "_")
 
 
 def n_blocks(model: ModelSpec) -> int:

@@ -40,3 +40,8 @@ def test_slots_round_up() -> None:
 
 def test_a_newer_build() -> None:
     assert advice(LLAMA, settled("llama-cli -m x", "b20000"), NOWHERE)[0].rule == "KV330"
+
+
+def test_ollama_has_words_of_its_own_for_layers() -> None:
+    settings = settled("llama-cli -m x -ngl 9", node=CARD)._replace(app="ollama")
+    assert ["num_gpu" in finding.message for finding in advice(LLAMA, settings, CARD)] == [True]

@@ -246,3 +246,9 @@ def test_the_tables_are_consistent() -> None:
     assert set(UNMODELED) <= known
     assert len(variables()) > 40
     assert all(flag.spellings[-1] == f"--{name}" for name, flag in memory_flags().items())
+
+
+def test_the_value_of_a_removed_flag_may_be_none() -> None:
+    found = parsed("llama-server -m x --draft-max many")
+    assert [refusal.rule for refusal in found.refusals] == ["KV140"]
+    assert "draft-max" not in [flag.name for flag in found.flags]

@@ -219,3 +219,27 @@ def test_so_do_settings_without_a_command() -> None:
     found = ENGINE.resolve(Parsed("ollama", "0.34.2", None), LOAD, MODEL, cards(24), "0.34.2")
     again = ENGINE.parse(ENGINE.command(found), {}, "")
     assert ENGINE.resolve(again, LOAD, MODEL, cards(24), "0.34.2") == found
+
+
+@pytest.mark.parametrize("said", ["hf.co/org/name:Q4_K_M", "huggingface.co/org/name:Q4_K_M", "https://hf.co/org/name:Q4_K_M"])
+def test_a_repository_of_the_hub_has_its_host_before_it(said: str) -> None:
+    found = ENGINE.parse(("ollama", "run", said), {}, "")
+    assert found.model == "org/name:Q4_K_M"
+    settings = ENGINE.resolve(found, LOAD, MODEL, NOWHERE, "0.34.2")
+    assert "hf.co/org/name:Q4_K_M" in ENGINE.command(settings)
+
+
+@pytest.mark.parametrize("said", ["./m.gguf", "models/m.gguf", "qwen3-8b"])
+def test_files_and_names_have_no_host(said: str) -> None:
+    assert said in ENGINE.command(started(f"ollama run {said}"))
+
+
+@pytest.mark.parametrize("version", ["0.34.3", "9.9.9"])
+def test_a_newer_release_is_said(version: str) -> None:
+    assert [finding.rule for finding in ENGINE.parse(("ollama",), {}, version).findings] == ["KV330"]
+    assert ENGINE.parse(("ollama",), {}, "0.34.2").findings == ()
+
+
+def test_a_type_that_no_cache_has_is_refused() -> None:
+    with pytest.raises(RequestError, match="expected a type of the cache"):
+        started("OLLAMA_KV_CACHE_TYPE=q9 ollama serve")
