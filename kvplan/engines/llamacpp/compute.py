@@ -44,7 +44,7 @@ def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache
     found = dict(_graph(model, settings, _plan(model, settings, context, cache), layout, overridden))
     rows = logits(model, context, cache, layout, n_copies)
     found[layout.output] = max(found.get(layout.output, 0), rows)
-    return Reserved(found, _spread(model, context, layout, overridden))
+    return Reserved(found, _spread(model, settings, context, layout, overridden))
 
 
 _known: dict[tuple[object, ...], tuple[ModelSpec, dict[int, int]]] = {}
@@ -169,11 +169,19 @@ def _hole(model: ModelSpec, given: int, whole: int) -> int:
     return 1 if least * whole <= given < (2 if "ffn_norm" in known else 1) * inner else 0
 
 
-def _spread(model: ModelSpec, context: Context, layout: Layout, overridden: frozenset[int]) -> tuple[int, int]:
+def _spread(model: ModelSpec, settings: Settings, context: Context, layout: Layout, overridden: frozenset[int]) -> tuple[int, int]:
     """Narrow where the graph was held against measurements, wide where its steps are only like the architecture's."""
-    kinds = {mixer.kind for run in model.runs for mixer in run.layer.mixers}
-    if not kinds <= set(_MEASURED):
+    mixers = {mixer for run in model.runs for mixer in run.layer.mixers}
+    if not mixers or any(mixer.kind not in _MEASURED or getattr(mixer, "indexer", None) for mixer in mixers):
         return 30, 60
+    if layout.names and not settings.offload_kqv:
+        return 60, 25
+    scans = any(mixer.kind in ("mamba1", "mamba2") for mixer in mixers)
+    if scans and (layout.names or context.n_seq_max > _FEW):
+        return 25, 40
     if not context.flash_attn or overridden or (layout.output >= 0 and not layout.all_offloaded):
         return 15, 25
     return 8, 8
+
+
+_FEW = 2
