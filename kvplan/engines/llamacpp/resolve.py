@@ -42,8 +42,8 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
         n_ctx=_context(said, n_parallel, model, rules) if APP in said else load.ctx_tokens * load.batch,
         n_parallel=n_parallel,
         kv_unified=unified,
-        n_batch=_batch(said, "batch-size", 2048),
-        n_ubatch=_batch(said, "ubatch-size", 512),
+        n_batch=_batch(said),
+        n_ubatch=_tokens(said, "ubatch-size", 512),
         type_k=type_k,
         type_v=type_v,
         swa_full=said.switch("swa-full", default=False),
@@ -84,12 +84,18 @@ def _context(said: Said, n_parallel: int, model: ModelSpec, rules: Rules) -> int
     return asked
 
 
-def _batch(said: Said, name: str, default: int) -> int:
-    """Tokens of a step. A negative number is read as an unsigned one: more than any context. Raises RequestError for -b 0."""
+def _tokens(said: Said, name: str, default: int) -> int:
+    """A number of tokens; a negative one is read as unsigned: more than any context has."""
     asked = said.number(name, default)
-    if asked == 0 and name == "batch-size":
-        raise RequestError("bad_setting", "-b 0: llama.cpp takes no steps of no tokens", hint=f"{default} is its default")
     return asked if asked >= 0 else _MOST_TOKENS
+
+
+def _batch(said: Said) -> int:
+    """Tokens of a batch. Raises RequestError for none."""
+    asked = _tokens(said, "batch-size", 2048)
+    if not asked:
+        raise RequestError("bad_setting", "-b 0: llama.cpp takes no steps of no tokens", hint="2048 is its default")
+    return asked
 
 
 def _cache_types(said: Said) -> tuple[str, str]:
@@ -160,5 +166,5 @@ def _served(settings: Settings, said: Said, rules: Rules) -> Settings:
         slot_save_path=said.word("slot-save-path"),
         fit=rules.fit and settings.app != "bench" and said.word("fit") != "off",
         fit_target_mib=(tuple(int(part) for part in said.parts("fit-target")) if rules.fit else ()) or (1024,),
-        fit_ctx=said.number("fit-ctx", 4096) if rules.fit else 4096,
+        fit_ctx=_tokens(said, "fit-ctx", 4096) if rules.fit else 4096,
     )

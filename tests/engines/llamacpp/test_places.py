@@ -81,5 +81,6 @@ def test_buffers_that_are_not_there_are_refused(name: str) -> None:
 
 def test_a_batch_of_fewer_than_none_is_one_of_all() -> None:
     assert settled("llama-server -m x -b -1 -ub -5").n_batch == settled("llama-server -m x -ub -5").n_ubatch == 2**31 - 1
+    assert settled("llama-server -m x -fitc -3").fit_ctx == 2**31 - 1
     with pytest.raises(RequestError, match="no steps of no tokens"):
         settled("llama-server -m x -b 0")
