@@ -10,10 +10,10 @@ WORKLOAD = (
 )
 PRECISION = (
     Option("--dtype", "Element type of the weights, or a quantization on paper: int4, fp8, …; auto is as stored.", "Precision", "TYPE"),
-    Option("--kv-dtype", "Element type of the cache; auto is what the engine does.", "Precision", "TYPE"),
+    Option("--kv-dtype", "Element type of the cache; auto is what the engine does; q8_0/f16 are K and V.", "Precision", "TYPE"),
 )
 ENGINE = (
-    Option("--engine", "Inference engine and version, such as transformers@5.24.0.", "Engine", "NAME[@VERSION]"),
+    Option("--engine", "Inference engine and version: transformers@5.24.0, vllm, llama.cpp@b11434, ollama.", "Engine", "NAME[@VERSION]"),
     Option("--attn", "Transformers: attention implementation.", "Engine", "KIND", choices=("sdpa", "eager", "flash_attention_2")),
     Option("--cache", "Transformers: cache class.", "Engine", "KIND", choices=("dynamic", "static", "quantized")),
     Option("--forward", "Transformers: generate() or a plain forward.", "Engine", "KIND", choices=("generate", "plain")),
