@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvplan.core.dtypes import dtype
 from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.core.units import ceil_div, ceil_to
-from kvplan.engines.llamacpp.context import CTX_PAD, Context
+from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.rows import Kind, Row, rows
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -65,11 +65,11 @@ def _pool(row: Row, settings: Settings, context: Context) -> Pool:
     if row.kind == "state":
         return Pool(1 + context.n_rollback, context.n_seq_max)
     if row.kind in _ENTRY_TOKENS:
-        return Pool(ceil_to(ceil_div(context.n_ctx_seq, _ENTRY_TOKENS[row.kind]), CTX_PAD), streams)
+        return Pool(ceil_to(ceil_div(context.n_ctx_seq, _ENTRY_TOKENS[row.kind]), context.cell_pad), streams)
     if row.kind != "swa" or settings.swa_full:
-        return Pool(context.n_ctx_seq, streams)
+        return Pool(ceil_to(context.n_ctx_seq, context.cell_pad), streams)
     windows = row.window_tokens * (context.n_seq_max if streams == 1 else 1)
-    return Pool(ceil_to(min(context.n_ctx_seq, windows + context.n_ubatch), CTX_PAD), streams)
+    return Pool(ceil_to(min(context.n_ctx_seq, windows + context.n_ubatch), context.cell_pad), streams)
 
 
 def _sizes(row: Row, pool: Pool, settings: Settings, widest: int) -> tuple[int, int]:

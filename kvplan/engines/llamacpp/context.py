@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import ceil_to
+from kvplan.engines.llamacpp.rules import rules_for
 from kvplan.engines.llamacpp.settings import Settings
 
-CTX_PAD = 256
+_CELL_PAD, _PLAIN_CELL_PAD = 256, 32
 _DEFAULT_CTX = 4096  # of configs that limit nothing
 _LIBRARY = ("completion", "bench", "perplexity")
 
@@ -14,7 +15,8 @@ _LIBRARY = ("completion", "bench", "perplexity")
 class Context(NamedTuple):
     """Sizes in tokens: ``n_ctx`` of all slots together, ``n_ctx_seq`` of one, ``n_tokens`` of the largest batch that a graph is
     reserved for. ``n_streams`` is 1 where all slots share one cache. ``n_outputs`` are rows of logits in that graph, ``n_kept``
-    rows in the output buffer. ``n_rollback`` are states kept beside the last one, per sequence."""
+    rows in the output buffer. ``n_rollback`` are states kept beside the last one, per sequence. Cells of a cache are multiples of
+    ``cell_pad``."""
 
     n_ctx: int
     n_ctx_seq: int
@@ -27,6 +29,7 @@ class Context(NamedTuple):
     n_kept: int
     n_rollback: int
     flash_attn: bool
+    cell_pad: int
 
 
 def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> Context:
@@ -38,11 +41,12 @@ def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> 
     n_seq = settings.n_parallel
     n_batch = min(asked, settings.n_batch) if causal(model) else settings.n_batch
     n_ubatch = min(n_batch, settings.n_ubatch or n_batch)
-    padded = ceil_to(asked, CTX_PAD)
-    n_ctx_seq = padded if settings.kv_unified else ceil_to(padded // n_seq, CTX_PAD)
+    pad = rules_for(settings.version)[0].ctx_pad
+    padded = ceil_to(asked, pad)
+    n_ctx_seq = padded if settings.kv_unified else ceil_to(max(1, padded // n_seq), pad)
     n_tokens = ceil_to(min(asked, n_ubatch), n_seq)
     return Context(
-        n_ctx=padded if settings.kv_unified else n_ctx_seq * n_seq,
+        n_ctx=padded if settings.kv_unified else max(padded, n_ctx_seq * n_seq),
         n_ctx_seq=n_ctx_seq,
         n_seq_max=n_seq,
         n_streams=1 if settings.kv_unified else n_seq,
@@ -53,7 +57,18 @@ def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> 
         n_kept=n_seq,
         n_rollback=rollback(model, settings),
         flash_attn=flash_attn(model, settings),
+        cell_pad=_cell_pad(model, settings),
     )
+
+
+def _cell_pad(model: ModelSpec, settings: Settings) -> int:
+    match rules_for(settings.version)[0].cell_pad:
+        case "never":
+            return 1
+        case "flash_attn" if not flash_attn(model, settings):
+            return _PLAIN_CELL_PAD
+        case _:
+            return _CELL_PAD
 
 
 def causal(model: ModelSpec) -> bool:
@@ -63,7 +78,7 @@ def causal(model: ModelSpec) -> bool:
 
 def _most_outputs(settings: Settings, n_batch: int) -> int:
     """Rows of logits that a batch may ask for: one for each token in tools, in a server one for each slot and drafted token."""
-    if settings.app in _LIBRARY or settings.embeddings:
+    if settings.app in _LIBRARY or settings.embeddings or not rules_for(settings.version)[0].row_per_slot:
         return n_batch
     drafted = settings.drafting.n_max if settings.drafting else 0
     return min(n_batch, settings.n_parallel * (1 + drafted))

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from kvplan.core.device import Node
+from kvplan.engines.llamacpp.rules import rules_for
 from kvplan.engines.llamacpp.settings import Settings
 
 CPU = -1
-_OUTPUT_FIRST = 7470  # pull request 18148, merged in December 2025: before it, the output layer went to a device last
 _BACKENDS = {"nvidia": "CUDA", "amd": "ROCm", "apple": "MTL", "intel": "SYCL"}
 
 
@@ -35,18 +35,19 @@ def layout(settings: Settings, node: Node, n_blocks: int) -> Layout:
 
     Source: llama.cpp b11434 src/llama-model.cpp, load_tensors: i_gpu_start, splits, get_layer_buft_list.
     """
-    used = settings.devices if settings.split_mode != "none" else settings.devices[settings.main_gpu : settings.main_gpu + 1]
+    used = settings.devices
     names = tuple(_name(node, index) for index in used)
     n_slots = n_blocks + 1
     n_offloaded = n_slots if settings.n_gpu_layers < 0 else min(settings.n_gpu_layers, n_slots)
     if not used or not n_offloaded:
         return Layout((CPU,) * n_blocks, CPU, names)
     start = n_slots - n_offloaded
-    if settings.build < _OUTPUT_FIRST:
+    output_first = rules_for(settings.version)[0].output_first
+    if not output_first:
         start = max(0, n_blocks - n_offloaded)
     cumulative = _cumulative(settings, node, used)
     slots = [CPU if i < start else _slot(cumulative, i - start, n_offloaded) for i in range(n_slots)]
-    output_stays = settings.build < _OUTPUT_FIRST and n_offloaded < n_slots
+    output_stays = not output_first and n_offloaded < n_slots
     return Layout(tuple(slots[:-1]), CPU if output_stays else slots[-1], names)
 
 

@@ -90,8 +90,3 @@ class Settings(NamedTuple):
     fit_target_mib: tuple[int, ...] = (1024,)
     fit_ctx: int = 4096
     gpu_overhead_bytes: int = 0
-
-    @property
-    def build(self) -> int:
-        """The number in ``b11434``."""
-        return int(self.version.removeprefix("b"))

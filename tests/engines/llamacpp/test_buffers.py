@@ -102,7 +102,7 @@ def test_devices_share_layers_by_memory_or_as_asked() -> None:
     assert [sum(block == device for block in even.blocks) for device in (0, 1)] == [17, 15]
     asked = layout(ON_ONE._replace(devices=(0, 1), n_gpu_layers=-1, tensor_split=(3.0,)), TWO, 32)
     assert set(asked.blocks) == {0}
-    alone = layout(ON_ONE._replace(devices=(0, 1), n_gpu_layers=-1, split_mode="none", main_gpu=1), TWO, 32)
+    alone = layout(ON_ONE._replace(devices=(1,), n_gpu_layers=-1, split_mode="none", main_gpu=1), TWO, 32)
     assert alone.names == ("CUDA1",)
 
 

@@ -84,3 +84,10 @@ def test_a_batch_of_fewer_than_none_is_one_of_all() -> None:
     assert settled("llama-server -m x -fitc -3").fit_ctx == 2**31 - 1
     with pytest.raises(RequestError, match="no steps of no tokens"):
         settled("llama-server -m x -b 0")
+
+
+@pytest.mark.parametrize(("main", "place"), [("0", "gpu0"), ("1", "gpu1")])
+def test_an_unsplit_model_is_on_the_main_gpu_alone(main: str, place: str) -> None:
+    command = ("llama-server", "-m", "qwen3-0.6b", "-c", "4096", "-sm", "none", "-mg", main)
+    found = answer(Options(command=command, gpu="rtx-4090:2"))
+    assert {entry.place for entry in found.entries if entry.term == "kv_cache"} == {place}

@@ -165,7 +165,7 @@ def test_a_context_below_zero_is_no_request() -> None:
 
 def test_without_a_command_each_sequence_has_a_slot() -> None:
     found = resolve(parsed("llama.cpp"), LOAD, LLAMA, NOWHERE._replace(isa="arm64"), NEWEST)
-    assert (found.n_ctx, found.n_parallel, found.kv_unified, found.host, found.build) == (8192, 2, False, "arm64", 11434)
+    assert (found.n_ctx, found.n_parallel, found.kv_unified, found.host, found.version) == (8192, 2, False, "arm64", "b11434")
     assert found.model == LLAMA.id
 
 
