@@ -22,20 +22,26 @@ def read(text: str) -> Modelfile:
     model = ""
     parameters, adapters = [], []
     for line in re.sub(r'"""(?:.|\n)*?"""', '""', text).splitlines():
-        instruction, _, value = line.strip().partition(" ")
+        instruction, value = _halves(line)
         name = instruction.upper()
         if name == "FROM" and not model:  # a second one names a projector
             model = _unquoted(value)
         elif name == "ADAPTER":
             adapters.append(_unquoted(value))
         elif name == "PARAMETER":
-            key, _, said = value.strip().partition(" ")
+            key, said = _halves(value)
             if not said.strip():
                 raise RequestError("bad_file", f"Modelfile: PARAMETER {key} has no value", hint="PARAMETER num_ctx 8192")
             parameters.append((key.lower(), _unquoted(said)))
     if not model:
         raise RequestError("bad_file", "Modelfile: expected a FROM line", hint="FROM ./model.gguf")
     return Modelfile(model, tuple(parameters), tuple(adapters))
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """The first word, and what follows blanks or tabs."""
+    first, *rest = text.strip().split(None, 1) or [""]
+    return first, rest[0] if rest else ""
 
 
 def _unquoted(text: str) -> str:

@@ -243,3 +243,7 @@ def test_a_newer_release_is_said(version: str) -> None:
 def test_a_type_that_no_cache_has_is_refused() -> None:
     with pytest.raises(RequestError, match="expected a type of the cache"):
         started("OLLAMA_KV_CACHE_TYPE=q9 ollama serve")
+
+
+def test_a_modelfile_may_have_tabs() -> None:
+    assert modelfile.read("FROM\tx\n\n\tPARAMETER\tnum_ctx\t3").parameters == (("num_ctx", "3"),)
