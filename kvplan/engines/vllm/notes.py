@@ -6,6 +6,7 @@ from kvplan.core.ledger import Finding, NotModeled
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.content import is_quantized
+from kvplan.engines.vllm.gone import last_version
 from kvplan.engines.vllm.rules import engine_rules
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.versions import VERSIONS
@@ -17,6 +18,10 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
     if newer:
         message = f"vLLM {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
         found.append(Finding("KV320", "warning", message, "bounds are wider"))
+    last = last_version(model.architecture, settings.version)
+    if last is not None:
+        message = f"vLLM {settings.version} has no {model.architecture} any more; {last} was the last with one"
+        found.append(Finding("KV326", "warning", message, f"--engine vllm@{last}; or its Transformers backend, where that takes the model"))
     return (*found, *_of_drafter(model, settings), *_of_tokens(settings, cache), *_of_cache(settings, cache))
 
 

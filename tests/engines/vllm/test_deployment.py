@@ -134,6 +134,19 @@ def test_what_printed_numbers_mean_is_said(model: ModelSpec, flags: str, rules: 
     assert [finding.rule for finding in deployed(flags, model=model).findings] == rules
 
 
+@pytest.mark.parametrize(
+    ("architecture", "version", "rules"),
+    [
+        ("QWenLMHeadModel", "0.24.0", ["KV326"]),
+        ("QWenLMHeadModel", "0.23.0", []),
+        ("MptForCausalLM", "0.33.0", ["KV326"]),
+    ],
+)
+def test_classes_that_are_gone(architecture: str, version: str, rules: list[str]) -> None:
+    model = LLAMA._replace(architecture=architecture)
+    assert [finding.rule for finding in deployed(version=version, model=model).findings] == rules
+
+
 def test_tokens_were_those_of_a_group() -> None:
     (older,) = deployed(version="0.19.0", model=GEMMA).findings
     assert (older.rule, "one group's share" in older.message) == ("KV322", True)
