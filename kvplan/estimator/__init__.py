@@ -54,7 +54,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     if parsed.draft is not None:
         model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
     node = _machine(options, _node(options, probe=probe))
-    if options.command:  # its flags are the limits, whatever the workload
+    if len(options.command) > 1:  # its flags are the limits, whatever the workload; a program's name alone says nothing
         settings = engine.resolve(parsed, ANY, model, node, version)
         load, notes = workload(options, model, engine.limits(settings))
     else:
@@ -95,7 +95,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     )
     if found.verdict in ("fits", "tight"):
         return found
-    shape = ANY if options.command else load
+    shape = ANY if len(options.command) > 1 else load
     return found._replace(fits_on=_fits_on(engine, lambda other: engine.resolve(parsed, shape, model, other, version), found))
 
 

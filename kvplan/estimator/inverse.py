@@ -34,24 +34,27 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     if own is not None or not node.gpus:
         return own
     short = shortage(deployment, node)
-    ctx = largest(lambda n: short(_at_ctx(load, n)), guess=load.ctx_tokens, most=limit or MAX_COUNT)
-    batch = largest(lambda n: short(load._replace(batch=n)), guess=load.batch, most=MAX_COUNT)
+    ctx = largest(lambda n: short(_at_ctx(load, n)).high, guess=load.ctx_tokens, most=limit or MAX_COUNT)
+    batch = largest(lambda n: short(load._replace(batch=n)).high, guess=load.batch, most=MAX_COUNT)
     return Capacity(None, None, None, None, None, None, max_ctx_tokens=ctx, max_batch=batch)
 
 
 def at_once(deployment: Deployment, node: Node, load: Workload) -> int:
     """Sequences of this load that probably fit at once."""
-    short = shortage(deployment, node, probably=True)
-    return largest(lambda n: short(load._replace(batch=n)), guess=load.batch, most=load.batch)
+    short = shortage(deployment, node)
+    return largest(lambda n: short(load._replace(batch=n)).best, guess=load.batch, most=load.batch)
 
 
-def shortage(deployment: Deployment, node: Node, *, probably: bool = False) -> Callable[[Workload], int]:
-    """Bytes by which the poorest place of the node misses what a workload needs at most, or probably; it fits up to 0."""
+def shortage(deployment: Deployment, node: Node) -> Callable[[Workload], Interval]:
+    """Bytes by which the poorest place of the node misses what a workload needs; it fits for certain where ``high`` is up to 0."""
     places = [(place.id, usable_bytes(deployment, place) or 0) for place in node.places()]
 
-    def short(load: Workload) -> int:
-        needs = ((deployment.need_bytes(place, load), usable) for place, usable in places)
-        return max((need.best if probably else need.high) - usable for need, usable in needs)
+    def short(load: Workload) -> Interval:
+        needs = [(deployment.need_bytes(place, load), usable) for place, usable in places]
+        if len(needs) == 1:  # the hot path
+            (low, best, high), usable = needs[0]
+            return Interval(low - usable, best - usable, high - usable)
+        return Interval(*(max(need[bound] - usable for need, usable in needs) for bound in range(3)))
 
     return short
 

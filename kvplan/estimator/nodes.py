@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from kvplan.core.device import UNKNOWN_NODE, Gpu, Node
 from kvplan.core.engine import Deployment
@@ -25,20 +26,18 @@ def n_devices(shown: Mapping[str, object]) -> int:
 def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Candidate, ...]:
     """Up to three nodes on which the workload fits for certain and that the engine takes: single cards, then two, four or eight equal
     ones, those of the least memory first. ``gpus`` are sorted by size."""
-    anywhere = deploy(UNKNOWN_NODE)
+    anywhere = deploy(UNKNOWN_NODE) if found.refusals else None
     if anywhere is not None and anywhere.refusals:  # no card cures that
         return ()
     if gpus and _leaves_alone(deploy, gpus[0], found):
         return ()
-    search = _Search(deploy, found)
-    several = sorted(((n, gpu) for n in SIZES[1:] for gpu in gpus), key=lambda node: node[0] * node[1].cuda_bytes)
-    nodes = [*((1, gpu) for gpu in gpus), *several]
-    fitting: list[Candidate] = []
-    for candidate in search.fitting(nodes):
-        fitting.append(candidate)
-        if len(fitting) == MOST:
-            break
-    return tuple(fitting)
+    return tuple(islice(_Search(deploy, found).fitting(_by_size(gpus)), MOST))
+
+
+def _by_size(gpus: tuple[Gpu, ...]) -> Iterator[tuple[int, Gpu]]:
+    for gpu in gpus:
+        yield 1, gpu
+    yield from sorted(((n, gpu) for n in SIZES[1:] for gpu in gpus), key=lambda node: node[0] * node[1].cuda_bytes)
 
 
 def _leaves_alone(deploy: Deploy, gpu: Gpu, found: Estimate) -> bool:
@@ -48,13 +47,14 @@ def _leaves_alone(deploy: Deploy, gpu: Gpu, found: Estimate) -> bool:
 
 
 class _Search:
-    """Tries nodes, and learns from each what cards of its kind of node must hold at least."""
+    """Tries nodes, and learns from the first of so many cards what each of those must hold at least."""
 
     def __init__(self, deploy: Deploy, found: Estimate) -> None:
         self._deploy, self._load = deploy, found.workload
         ways, here = n_devices(found.settings), found.fullest
         kept = _kept(here.needed.low, [entry for entry in found.entries if entry.listed])
         self._least = {n: kept * min(ways, n) // n for n in SIZES}  # more ranks divide a card's share at best evenly
+        self._known = {ways}
 
     def fitting(self, nodes: Iterable[tuple[int, Gpu]]) -> Iterator[Candidate]:
         """Those of ``nodes`` (how many of which card) that do."""
@@ -68,13 +68,16 @@ class _Search:
         if deployment is None:
             del self._least[n]
             return
-        short = inverse.shortage(deployment, node)
-        if short(self._load) > 0:
+        short = inverse.shortage(deployment, node)(self._load)
+        if short.high > 0:
             self._learn(n, deployment)
         elif not deployment.refusals:
-            yield Candidate(gpu.id, n, -inverse.shortage(deployment, node, probably=True)(self._load))
+            yield Candidate(gpu.id, n, -short.best)
 
     def _learn(self, n: int, deployment: Deployment) -> None:
+        if n in self._known:
+            return
+        self._known.add(n)
         entries = [entry for entry in deployment.entries(self._load) if entry.place == "gpu0"]
         self._least[n] = max(self._least[n], _kept(deployment.need_bytes("gpu0", self._load).low, entries))
 

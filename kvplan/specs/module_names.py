@@ -25,6 +25,7 @@ _ATTENTION = re.compile(r"(?<![\w])attn(?![\w])")
 _ROOTS = re.compile(r"^(?:(?:model|language_model|transformer|backbone)\.)+")
 _SPELLED_ROOTS = ("", "model.", "model.language_model.", "language_model.model.", "backbone.", "transformer.")
 _OF_LAYER = re.compile(r"^layers\.(\d+)(?:\.|\*|$)")
+_TELLS_LAYERS = re.compile(r"layers|\d")
 _NUMBERED = re.compile(r"\bexperts\.\d+(?=\.|$)")
 
 
@@ -65,6 +66,12 @@ class Named:
                 self._globs.setdefault(layer, []).append(re.compile(glob))
             else:
                 self._plain.add(module_name(plain))
+
+    @property
+    def by_layer(self) -> bool:
+        """Whether a pattern may name a module in one layer and not in the next: it speaks of layers or holds a number."""
+        told = (*self._plain, *(regex.pattern for regex in self._regexes), *(glob.pattern for glob in self._globs.get(None, ())))
+        return any(layer is not None for layer in self._globs) or any(_TELLS_LAYERS.search(pattern) for pattern in told)
 
     def cover(self, site: Site) -> bool:
         """Whether one of the patterns names the module of ``site``, or one that it stands in."""

@@ -4,6 +4,7 @@ usage: python tests/bench/llamacpp_rss.py SHARED   (a folder with oracles/llamac
 """
 
 import gzip
+import importlib
 import json
 import shlex
 import sys
@@ -26,8 +27,7 @@ def predicted(found: Estimate) -> int:
 def model_file(shared: Path, folder: Path, record: dict[str, Any]) -> Path:
     """The file of a record's model, real sizes and no data."""
     sys.path.insert(0, str(shared / "gguf"))
-    import make
-
+    make = importlib.import_module("make")
     tables = json.loads(gzip.decompress((shared / "gguf/models.json.gz").read_bytes()))
     table, mix, path = tables[record["model"]], record["weights"], folder / f"{record['model']}-{record['weights']}.gguf"
     kept = [(name, shape, kind if mix == "q4_K" or kind == "f32" else mix) for name, shape, kind in table["tensors"]]

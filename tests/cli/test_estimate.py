@@ -139,3 +139,9 @@ def test_a_command_may_stand_in_a_file(kvplan: Run, tmp_path: Path) -> None:
     assert "there is a command after -- already" in kvplan("estimate", "--command-file", str(file), "--", "vllm", "serve", "m").err
     file.write_text("vllm serve 'm")
     assert "hint: close the quotation" in kvplan("estimate", "--command-file", str(file)).err
+
+
+def test_the_name_of_a_program_alone_is_its_engine(kvplan: Run) -> None:
+    named = kvplan("estimate", "llama-2-7b", "--gpu", "h100-sxm", "--json", "--", "vllm")
+    asked = kvplan("estimate", "llama-2-7b", "--gpu", "h100-sxm", "--json", "--engine", "vllm")
+    assert json.loads(named.out) == json.loads(asked.out)

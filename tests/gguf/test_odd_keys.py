@@ -20,7 +20,7 @@ USUAL = ("context_length", "embedding_length", "block_count", "attention.head_co
 MORE = ("expert_used_count", "nextn_predict_layers", "attention.key_length", "feed_forward_length", "rope.dimension_count")
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_odd_values(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(CASES))

@@ -1,7 +1,6 @@
 """Safetensors headers: what is read, and what each broken file is told."""
 
 import json
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -53,16 +52,6 @@ def test_a_short_header_is_one_read_and_a_long_one_two() -> None:
     assert short.reads == [(0, FIRST_READ_BYTES)]
     assert len(read_header(long)) == 5000
     assert long.reads == [(0, FIRST_READ_BYTES), (8, len(long.head))]
-
-
-def test_a_large_header_in_little_more_time_than_its_json_takes() -> None:
-    source = many(100_000)
-    started = time.process_time()
-    json.loads(source.head[8:])
-    allowed_s = 4 * (time.process_time() - started)
-    started = time.process_time()
-    assert len(read_header(source)) == 100_000
-    assert time.process_time() - started < allowed_s
 
 
 def test_memory_of_a_large_header() -> None:

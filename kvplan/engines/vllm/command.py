@@ -84,11 +84,11 @@ def _called(words: Sequence[str]) -> tuple[str, ...]:
     import ast  # only such a call needs it
 
     try:
-        tree = ast.parse(" ".join(words), mode="eval").body
-        assert isinstance(tree, ast.Call)
-        positional = [str(ast.literal_eval(value)) for value in tree.args]
-        named = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in tree.keywords}
-    except (SyntaxError, ValueError, AssertionError, RecursionError):
+        calls = (node for node in ast.walk(ast.parse(" ".join(words))) if isinstance(node, ast.Call))
+        call = next(call for call in calls if ast.unparse(call.func) in ("LLM", "vllm.LLM"))
+        positional = [str(ast.literal_eval(value)) for value in call.args]
+        named = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError, StopIteration, RecursionError):
         raise RequestError("bad_command", f"'{' '.join(words)}' can't be read", hint="write plain values: LLM('m', dtype='half')") from None
     said = {key: value for key, value in named.items() if value is not None}
     return (*positional[:1], *chain.from_iterable(_as_words(key, value) for key, value in said.items()))

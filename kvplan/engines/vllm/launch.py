@@ -1,7 +1,8 @@
 """What stands in front of vLLM's own words: variables, uv, docker run and the rest of a shell line."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from kvplan.core.errors import RequestError
@@ -20,8 +21,11 @@ class Launch(NamedTuple):
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MODULES = {"vllm.entrypoints.openai.api_server": "api_server", "vllm.entrypoints.api_server": "api_server"}
-_ENDS = ("&", "&&", "|", "||", ";", ">", ">>", "2>&1")
+_ENDS = ("&", "&&", "|", "||", ";")
 _CALLS = ("LLM", "vllm.LLM")
+_CALL = re.compile(r"(?:^|[\s=])(?:vllm\.)?LLM\(")
+_YEARS = 20
+_PROGRAMS = ("vllm", "vllm.entrypoints.cli.main")
 _CONTAINERS = ("docker", "podman", "nerdctl")
 _BARE = frozenset(
     (
@@ -33,31 +37,43 @@ _BARE = frozenset(
 
 
 def launch(argv: Sequence[str]) -> Launch:
-    """Takes a whole command line apart.
+    """Takes a whole command line apart: of several commands the first that starts vLLM, with the variables said before it.
 
-    Raises RequestError where nothing in it starts a server or an ``LLM(…)``.
+    Arguments alone are those of a container whose entry point is the server. Raises RequestError where nothing starts a server
+    or an ``LLM(…)``.
     """
-    words = _unwrapped(_one_line(argv))
+    words = _unwrapped(tuple(argv))
     if words == ("vllm",):
         return Launch("none", (), {})
     env: dict[str, str] = {}
-    for i, word in enumerate(words):
-        assigned = _ASSIGNMENT.fullmatch(word)
-        if assigned and not word.startswith("-"):
-            env[assigned[1]] = assigned[2]
-        elif word in _CONTAINERS and words[i + 1 : i + 2] == ("run",):
-            return _in_container(words[i + 2 :], env)
-        elif word.startswith("LLM(") or word.startswith("vllm.LLM(") or word in _CALLS:
-            return Launch("offline", words[i:], env)
-        elif word in _MODULES:
-            return Launch("api_server", words[i + 1 :], env)
-        elif _base(word) == "vllm" and words[i + 1 : i + 2] == ("serve",):
-            return Launch("serve", words[i + 2 :], env)
+    for command in _commands(words):
+        found = _started(command, env)
+        if found is not None:
+            return found
+    if words and words[0].startswith("--"):
+        return Launch("api_server", next(_commands(words)), env)
     raise RequestError(
         "bad_command",
         f"nothing in '{' '.join(words[:8])}' starts a vLLM server",
         hint="paste a command such as: vllm serve MODEL --max-model-len 8192",
     )
+
+
+def _started(words: Sequence[str], env: dict[str, str]) -> Launch | None:
+    """What one command starts, None where it is not vLLM; its variables join ``env``."""
+    for i, word in enumerate(words):
+        assigned = _ASSIGNMENT.fullmatch(word)
+        if _CALL.search(word) or word in _CALLS:
+            return Launch("offline", tuple(words[i:]), env)
+        if assigned and not word.startswith("-"):
+            env[assigned[1]] = assigned[2]
+        elif word in _CONTAINERS and words[i + 1 : i + 2] == ("run",):
+            return _in_container(words[i + 2 :], env)
+        elif word in _MODULES:
+            return Launch("api_server", tuple(words[i + 1 :]), env)
+        elif word == "serve" and (i == 0 or _base(words[i - 1]) in _PROGRAMS):
+            return Launch("serve", tuple(words[i + 1 :]), env)
+    return None
 
 
 def _in_container(words: Sequence[str], env: dict[str, str]) -> Launch:
@@ -87,17 +103,33 @@ def _in_container(words: Sequence[str], env: dict[str, str]) -> Launch:
 
 
 def image_version(image: str) -> str | None:
-    """The version that an image's tag names: vllm/vllm-openai:v0.11.0-cu130 is 0.11.0; None for latest, digests and other images."""
+    """The version that an image's tag names: vllm/vllm-openai:v0.11.0-cu130 is 0.11.0.
+
+    None for latest, digests, other images, and NVIDIA's, whose tags are a year and a month.
+    """
     name, _, tag = image.partition("@")[0].rpartition(":")
     found = re.match(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+|rc\d+)?)(?![\d.])", tag)
-    return found[1] if found and "vllm" in name and "/" not in tag else None
+    if found is None or "vllm" not in name or "/" in tag or int(found[1].partition(".")[0]) >= _YEARS:
+        return None
+    return found[1]
 
 
-def _one_line(argv: Sequence[str]) -> tuple[str, ...]:
-    """The words of the first command: continuations dropped, redirections and what follows cut off."""
-    words = [word for word in argv if word == "" or word.strip() not in ("", "\\")]
-    cut = next((i for i, word in enumerate(words) if word in _ENDS or word.startswith((">", "2>"))), len(words))
-    return tuple(words[:cut])
+def _commands(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The commands of a line, without continuations and redirections."""
+    command: list[str] = []
+    for word in words:
+        if word in _ENDS or (word.endswith(";") and not word.startswith(("{", "["))):
+            yield tuple(_plain((*command, word.removesuffix(";")) if word not in _ENDS else command))
+            command = []
+        else:
+            command.append(word)
+    yield tuple(_plain(command))
+
+
+def _plain(words: Sequence[str]) -> Sequence[str]:
+    kept = [word for word in words if word == "" or word.strip() not in ("", "\\")]
+    cut = next((i for i, word in enumerate(kept) if word.startswith((">", "2>"))), len(kept))
+    return kept[:cut]
 
 
 def _shell(words: Sequence[str]) -> bool:
@@ -106,15 +138,20 @@ def _shell(words: Sequence[str]) -> bool:
 
 
 def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words that a shell would run, and those of a command written as one."""
+    """The words that a shell would run, and those of a command written as one, whose lines are commands of their own."""
     if _shell(words):
         words = words[2:3]
-    if len(words) != 1 or " " not in words[0] or words[0].startswith(("LLM(", "vllm.LLM(")):
+    if len(words) != 1 or not words[0].strip().count(" ") or _CALL.search(words[0]):
         return words
     import shlex  # only such a line needs it
 
+    text = words[0].replace("\\\n", " ")
     try:
-        return _one_line(shlex.split(words[0], comments=True))
+        return tuple(chain.from_iterable((*shlex.split(line, comments=True), ";") for line in text.splitlines()))
+    except ValueError:  # a quotation may span lines
+        pass
+    try:
+        return tuple(shlex.split(text, comments=True))
     except ValueError as problem:
         raise RequestError("bad_command", f"the command can't be read: {problem}", hint="close the quotation") from None
 

@@ -14,8 +14,6 @@ from kvplan.core.units import GIB
 from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Settings
 
-HUNDREDTH = GIB // 100
-
 
 def _gib(low: float, best: float, high: float) -> Interval:
     return Interval(int(low * GIB), int(best * GIB), int(high * GIB))

@@ -40,7 +40,9 @@ def config_refusals(model: ModelSpec, settings: Settings, cache: Cache, node: No
 
 def _length(model: ModelSpec, settings: Settings, rules: Rules) -> Iterator[Refusal]:
     limit = length(model, rules).most
-    if settings.auto_fit and limit is None:
+    if settings.auto_fit and not rules.auto_fit:
+        yield Refusal("KV110", "config", "max_model_len=-1: only vLLM 0.14 and later choose the length that fits")
+    elif settings.auto_fit and limit is None:
         text = "max_model_len=-1 needs a limit in the model's config.json, which names none"
         yield Refusal("KV110", "config", text)
     if limit is not None and settings.max_model_len > limit and not settings.allow_long_max_model_len:

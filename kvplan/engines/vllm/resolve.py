@@ -4,6 +4,7 @@ from typing import Literal
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
+from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import by_default
@@ -55,7 +56,10 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
 
 
 def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> Settings:
+    """Who holds what. Raises RequestError for more stages than there are layers."""
     parts = split(said, model, max(1, len(node.gpus)))
+    if parts.pp > model.n_layers:
+        raise RequestError("bad_setting", f"pipeline-parallel-size={parts.pp}: the model has {model.n_layers} layers to share out")
     drafter = settings.speculative
     return settings._replace(
         tp=parts.tp,

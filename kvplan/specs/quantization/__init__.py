@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import NamedTuple
 
-from kvplan.core.model import Caveat, Layer, ModelSpec, WeightGroup
+from kvplan.core.model import Caveat, Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.core.roles import ENDS, TOWERS
 from kvplan.core.units import ceil_div
 from kvplan.specs.config import Config
@@ -67,11 +67,10 @@ def quantized(spec: ModelSpec, cfg: Config, module: ModuleType) -> ModelSpec:
     if recipe.rest is None and not recipe.parts and not recipe.kv_scales:
         return spec
     store = _Store(recipe, named(cfg, *module.IGNORES))
-    layers = [store.layer(layer, index, None) for index, layer in enumerate(spec.layers())]
     following = [run.layer for run in spec.mtp for _ in range(run.n_layers)]
     mtp = [store.layer(layer, spec.n_layers + i, i) for i, layer in enumerate(following)]
     weights = tuple(stored for group in spec.weights for stored in store.groups(Site(group)))
-    made = spec._replace(runs=runs(layers), mtp=runs(mtp), weights=weights, caveats=(*spec.caveats, *recipe.caveats))
+    made = spec._replace(runs=store.runs(spec), mtp=runs(mtp), weights=weights, caveats=(*spec.caveats, *recipe.caveats))
     return _with_interval(made, recipe, before=spec)
 
 
@@ -107,6 +106,12 @@ def patterns(cfg: Config, key: str, names: Iterable[str]) -> Named:
 class _Store:
     def __init__(self, recipe: Recipe, ignored: Named) -> None:
         self._recipe, self._ignored = recipe, ignored
+
+    def runs(self, spec: ModelSpec) -> tuple[LayerRun, ...]:
+        """The layers; equal ones are looked at once where no list of modules may name one and not the next."""
+        if any(names.by_layer for names in (self._ignored, *(part.names for part in self._recipe.parts))):
+            return runs([self.layer(layer, index, None) for index, layer in enumerate(spec.layers())])
+        return tuple(LayerRun(run.n_layers, self.layer(run.layer, 0, None)) for run in spec.runs)
 
     def layer(self, layer: Layer, index: int, mtp: int | None) -> Layer:
         weights = tuple(stored for group in layer.weights for stored in self.groups(Site(group, index, mtp)))

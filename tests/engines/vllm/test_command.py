@@ -65,6 +65,30 @@ def test_the_model_and_the_version_of_a_line(line: str, model: str | None, versi
     )
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--model", "m", "--max-model-len", "4096"], id="a container's arguments"),
+        pytest.param(["serve", "m", "--max-model-len", "4096"], id="behind an entry point"),
+        pytest.param(["bash", "-c", "cd /app && vllm serve m --max-model-len 4096 > log 2>&1"], id="after another command"),
+        pytest.param(["bash", "-lc", ". venv/bin/activate; vllm serve m --max-model-len 4096 | tee log"], id="a glued semicolon"),
+        pytest.param(["sh", "-c", "set -e\nexport A=1\nexec vllm serve m \\\n  --max-model-len 4096"], id="lines of a script"),
+        pytest.param(["sh", "-c", "echo 'two\nlines' && vllm serve m --max-model-len 4096"], id="a quotation over lines"),
+        pytest.param(["python", "-m", "vllm.entrypoints.cli.main", "serve", "m", "--max-model-len", "4096"], id="the program's module"),
+        pytest.param(["llm = LLM(model='m', max_model_len=4096)\nllm.generate('x')"], id="a script in Python"),
+    ],
+)
+def test_what_stands_around_a_command(words: list[str]) -> None:
+    found = parse(words, {}, "")
+    assert found.model == "m"
+    assert {flag.value for flag in found.flags if flag.name == "max-model-len"} == {"4096"}
+
+
+def test_variables_of_earlier_commands_count() -> None:
+    found = parse(["bash", "-c", "export VLLM_PP_LAYER_PARTITION=16,16; vllm serve m"], {}, "")
+    assert [flag.value for flag in found.flags if flag.name.startswith("VLLM")] == ["16,16"]
+
+
 def test_a_version_that_the_user_names_beats_an_image() -> None:
     assert read("docker run vllm/vllm-openai:v0.7.2 --model m", "0.30.0").version == "0.30.0"
 
@@ -79,6 +103,7 @@ def test_a_version_that_the_user_names_beats_an_image() -> None:
         ("vllm/vllm-openai:nightly", None),
         ("registry.local:5000/vllm/vllm-openai", None),
         ("rocm/vllm-dev:20250112", None),
+        ("nvcr.io/nvidia/vllm:25.11-py3", None),
         ("ghcr.io/other/server:v0.19.0", None),
     ],
 )

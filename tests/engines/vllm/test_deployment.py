@@ -16,6 +16,7 @@ from tests.engines.vllm.resolving import GEMMA, HYBRID, LATENT, LLAMA, LOAD, MIX
 
 POOL = "--kv-cache-memory-bytes 42949672960"
 H100 = card("h100-sxm")
+MISTRAL = kvplan.load_model("mistral-7b-v0.1")
 
 
 def deployed(flags: str = "", version: str = "0.33.0", model: ModelSpec = LLAMA, node: Node = H100) -> Deployment:
@@ -125,10 +126,31 @@ def test_findings_and_what_is_left_out() -> None:
         pytest.param(GEMMA, "", ["KV322"], id="windows"),
         pytest.param(HYBRID, "--kv-cache-dtype fp8", ["KV322", "KV323"], id="states in a cache of 8 bits"),
         pytest.param(LLAMA, POOL, ["KV324"], id="a given pool"),
+        pytest.param(MISTRAL, "", ["KV322"], id="windows alone"),
+        pytest.param(LLAMA, "--spec-method mtp --spec-tokens 2", ["KV321"], id="nothing to draft with"),
     ],
 )
 def test_what_printed_numbers_mean_is_said(model: ModelSpec, flags: str, rules: list[str]) -> None:
     assert [finding.rule for finding in deployed(flags, model=model).findings] == rules
+
+
+@pytest.mark.parametrize(
+    ("architecture", "version", "rules"),
+    [
+        ("QWenLMHeadModel", "0.24.0", ["KV326"]),
+        ("QWenLMHeadModel", "0.23.0", []),
+        ("MptForCausalLM", "0.33.0", ["KV326"]),
+    ],
+)
+def test_classes_that_are_gone(architecture: str, version: str, rules: list[str]) -> None:
+    model = LLAMA._replace(architecture=architecture)
+    assert [finding.rule for finding in deployed(version=version, model=model).findings] == rules
+
+
+def test_tokens_were_those_of_a_group() -> None:
+    (older,) = deployed(version="0.19.0", model=GEMMA).findings
+    assert (older.rule, "one group's share" in older.message) == ("KV322", True)
+    assert deployed(version="0.19.0", model=MISTRAL).findings == ()
 
 
 def test_drafters_and_adapters_have_lines_of_their_own() -> None:

@@ -51,3 +51,8 @@ def test_query_heads_divide_among_context_parallel_ranks() -> None:
 
 def test_a_long_length_may_be_insisted_on() -> None:
     assert refused(LLAMA, {"max_model_len": 8192, "allow_long_max_model_len": True}) == []
+
+
+def test_older_versions_choose_no_length() -> None:
+    assert "only vLLM 0.14 and later" in Deployment(LLAMA, settled("--max-model-len -1", "0.13.0"), card("h100-sxm")).refusals[0].text
+    assert Deployment(LLAMA, settled("--max-model-len -1", "0.14.0"), card("h100-sxm")).refusals == ()

@@ -57,6 +57,11 @@ def test_next_token_layers(architecture: str, built: int, tokens: int, *, mixers
     assert depth(model) == tokens
 
 
+def test_a_stage_holds_a_layer() -> None:
+    with pytest.raises(RequestError, match="32 layers to share out"):
+        settled("-pp 33")
+
+
 def test_next_token_layers_may_lie_in_another_checkpoint() -> None:
     said = '--speculative-config \'{"method": "mtp", "model": "x/assistant", "num_speculative_tokens": 2}\''
     assert settled(said).speculative == Speculative("mtp", 2, "x/assistant", 1)
