@@ -31,6 +31,11 @@ class Pool(NamedTuple):
     cells: int
     streams: int
 
+    @property
+    def n_cells(self) -> int:
+        """Of all streams."""
+        return self.cells * self.streams
+
 
 class Cache(NamedTuple):
     """Everything that is kept from token to token."""
@@ -52,15 +57,16 @@ def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[La
     held, start = [], 0
     for run, each in zip(runs, kept, strict=True):
         for row in each:
-            pool = pools.setdefault(row.kind, _pool(row, settings, context))
-            sizes = _sizes(row, pool, settings, widest)
+            if row.kind not in pools:
+                pools[row.kind] = pool(row, settings, context)
+            sizes = _sizes(row, pools[row.kind], settings, widest)
             held += [Held(i, row, *sizes) for i in range(start, start + run.n_layers)]
         start += run.n_layers
     return Cache(pools, tuple(held))
 
 
-def _pool(row: Row, settings: Settings, context: Context) -> Pool:
-    """Windows are padded after they are clamped to the context; a shared cache holds one for each slot."""
+def pool(row: Row, settings: Settings, context: Context) -> Pool:
+    """Cells of the cache of ``row``. Windows are padded after they are clamped to the context; a shared cache holds one for each slot."""
     streams = context.n_seq_max if row.apart else context.n_streams
     if row.kind == "state":
         return Pool(1 + context.n_rollback, context.n_seq_max)
@@ -72,9 +78,9 @@ def _pool(row: Row, settings: Settings, context: Context) -> Pool:
     return Pool(ceil_to(min(context.n_ctx_seq, windows + context.n_ubatch), context.cell_pad), streams)
 
 
-def _sizes(row: Row, pool: Pool, settings: Settings, widest: int) -> tuple[int, int]:
+def _sizes(row: Row, held_in: Pool, settings: Settings, widest: int) -> tuple[int, int]:
     """Bytes of keys and of values. Without flash attention values lie transposed, as wide in each layer as in the widest."""
-    cells = pool.cells * pool.streams
+    cells = held_in.n_cells
     if row.kind == "state":
         return cells * _STATE.row_bytes(row.k_elems), cells * _STATE.row_bytes(row.v_elems)
     v_elems = max(widest, row.v_elems) if row.v_elems and row.kind != "indexer" else row.v_elems

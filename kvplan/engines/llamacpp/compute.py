@@ -4,17 +4,18 @@ Source: llama.cpp b11434 src/llama-context.cpp, sched_reserve: the largest graph
 graphs are in kvplan/engines/llamacpp/graphs. Rows of logits follow a closed rule, measured on b11434.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kvplan.core.ledger import Interval
 from kvplan.core.model import ModelSpec
-from kvplan.engines.llamacpp.cache import Cache
+from kvplan.engines.llamacpp.cache import Cache, Pool
 from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.devices import CPU, Layout
 from kvplan.engines.llamacpp.graphs.builder import Plan
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.schedule import reserved
+from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.tables import names
 
@@ -133,10 +134,10 @@ def _telling(stages: list[Stage], enough: int) -> list[Stage]:
     return [*found, *stages[-_LAST:]]
 
 
-def masks(context: Context, cache: Cache) -> list[int]:
+def masks(context: Context, pools: Mapping[Kind, Pool]) -> list[int]:
     """Bytes of the masks, one for each cache of keys."""
     elem = 2 if context.flash_attn else 4
-    return [pool.cells * context.n_tokens * elem for kind, pool in cache.pools.items() if kind in ("full", "swa", "indexer")]
+    return [pool.cells * context.n_tokens * elem for kind, pool in pools.items() if kind in ("full", "swa", "indexer")]
 
 
 def logits(model: ModelSpec, context: Context, cache: Cache, layout: Layout, n_copies: int) -> int:
@@ -146,7 +147,7 @@ def logits(model: ModelSpec, context: Context, cache: Cache, layout: Layout, n_c
     """
     row = 4 * model.hidden_size
     rows = 4 * model.vocab_size * context.n_outputs
-    given, whole = masks(context, cache), row * context.n_tokens
+    given, whole = masks(context, cache.pools), row * context.n_tokens
     if layout.output >= 0 and not layout.all_offloaded:  # the last layer's input, and the output's norm
         return rows + row * context.n_outputs
     if rows <= max(given, default=0):

@@ -6,7 +6,9 @@ from kvplan.core.engine import Capacity
 from kvplan.core.ledger import Entry
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
+from kvplan.engines.llamacpp.cache import pool
 from kvplan.engines.llamacpp.compute import masks
+from kvplan.engines.llamacpp.context import resolved
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -36,15 +38,18 @@ def _fitting(laid: Laid, entries: tuple[Entry, ...]) -> Callable[[Settings], boo
     for entry in entries:
         if entry.term not in ("kv_cache", "recurrent_state") and entry.place in kept:
             kept[entry.place] -= entry.size.high
-    before = sum(masks(laid.context, laid.cache))
+    before = sum(masks(laid.context, laid.cache.pools))
+    kinds = {held.row.kind: held.row for held in laid.cache.held}
+    rates = [(kind, laid.place(buffer), n_bytes // laid.cache.pools[kind].n_cells) for (kind, buffer), n_bytes in laid.cached.items()]
 
     def fits(settings: Settings) -> bool:
-        other = Laid(laid.model, settings, laid.node)
-        left = {place: n_bytes - max(0, sum(masks(other.context, other.cache)) - before) for place, n_bytes in kept.items()}
-        for (_, buffer), n_bytes in other.cached.items():
-            place = other.place(buffer)
+        context = resolved(laid.model, settings)
+        pools = {kind: pool(row, settings, context) for kind, row in kinds.items()}
+        more = max(0, sum(masks(context, pools)) - before)
+        left = {place: n_bytes - more for place, n_bytes in kept.items()}
+        for kind, place, rate in rates:
             if place in left:
-                left[place] -= n_bytes
+                left[place] -= rate * pools[kind].n_cells
         return all(n_bytes >= 0 for n_bytes in left.values())
 
     return fits

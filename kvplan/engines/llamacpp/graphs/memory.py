@@ -44,13 +44,18 @@ class Arena:
         at = 0
         while free[at][0] < offset:
             at += 1
-        if at and sum(free[at - 1]) == offset:
-            at -= 1
-            free[at][1] += n_bytes
+        after = free[at]
+        before = free[at - 1] if at else None
+        if before is not None and before[0] + before[1] == offset:
+            before[1] += n_bytes
+            if after[0] == stop:
+                before[1] += after[1]
+                del free[at]
+        elif after[0] == stop:
+            after[0] = offset
+            after[1] += n_bytes
         else:
             free.insert(at, [offset, n_bytes])
-        if sum(free[at]) == free[at + 1][0] == stop:
-            free[at][1] += free.pop(at + 1)[1]
 
 
 def peaks(nodes: Sequence[Node], leaves: Sequence[Node]) -> dict[int, int]:
@@ -64,18 +69,16 @@ def peaks(nodes: Sequence[Node], leaves: Sequence[Node]) -> dict[int, int]:
         for source in node.sources:
             source.readers += 1
     for node in nodes:
-        if node.root is None:
+        if node.root is None and not node.own and not node.external and not (node.in_place and _taken_over(node)):
             _place(node, arenas)
         for source in node.sources:
             source.readers -= 1
-            if not (source.readers or source.views):
+            if not source.readers and not source.views:
                 _release(source, arenas)
     return {device: arena.peak for device, arena in arenas.items()}
 
 
 def _place(node: Node, arenas: dict[int, Arena]) -> None:
-    if node.own or node.external or (node.in_place and _taken_over(node)):
-        return
     arena = arenas.get(node.device)
     if arena is None:
         arena = arenas[node.device] = Arena()
