@@ -84,3 +84,10 @@ def test_a_plain_type_takes_quantized_weights_back(kvplan: Run, tmp_path: Path, 
     assert weights(option) == 2 * option["model"]["n_params"]
     assert "KV025" in {found["rule"] for found in option["findings"]}
     assert weights(command) < weights(option)  # from_pretrained loads only the rest in it
+
+
+def test_weights_on_paper_are_modeled_on_llama_cpp_too(kvplan: Run) -> None:
+    asked = ("estimate", "llama-2-7b", "--engine", "llama.cpp", "--dtype", "q4_k_m", "--gpu", "rtx-4090", "--json")
+    held = [entry for entry in json.loads(kvplan(*asked).out)["entries"] if entry["term"] == "weights"]
+    assert {entry["place"] for entry in held} == {"gpu0", "host"}
+    assert all(entry["basis"] == "modeled" and entry["low_bytes"] < entry["bytes"] < entry["high_bytes"] for entry in held)

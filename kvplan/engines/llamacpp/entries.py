@@ -47,12 +47,18 @@ def _line(laid: Laid, term: Term, name: str, buffer: str, size: Interval, *said:
 def _weights(laid: Laid) -> Iterator[Entry]:
     for buffer, n_bytes in laid.weights.buffers.items():
         name = "weights, laid out for the processor" if buffer == "CPU_REPACK" else "weights"
-        yield _line(laid, "weights", name, buffer, exactly(n_bytes), "tensors that this buffer holds, as in the file", _LOAD)
+        yield _line(laid, "weights", name, buffer, _spread(laid, n_bytes), "tensors that this buffer holds, as in the file", _LOAD)
     beside = laid.weights.mapped_bytes - laid.weights.buffers.get("CPU", 0)
     if beside > 0:
         size = Interval(0, beside, beside)  # the kernel takes pages back where memory is short
         formula = "pages of the file between the tensors that stay in them"
         yield _line(laid, "allocator", "pages of the mapped file beside the weights", "CPU_Mapped", size, formula, _LOAD)
+
+
+def _spread(laid: Laid, n_bytes: int) -> Interval:
+    """Without a file the tensors are on paper, and may be off by what the model's bytes may."""
+    below, above = (0, 0) if laid.model.exact or laid.model.checkpoint is not None else laid.model.off_by
+    return Interval(n_bytes - n_bytes * below // 100, n_bytes, n_bytes + n_bytes * above // 100)
 
 
 def _caches(laid: Laid) -> Iterator[Entry]:
