@@ -17,12 +17,21 @@ _ENTRY_TOKENS = {"csa": 4, "hca": 128}
 
 
 class Held(NamedTuple):
-    """One layer's part of one cache, all cells and streams counted; a state's two parts stand for key and value."""
+    """What equal layers, ``first`` and those behind it, have of one cache: bytes of each layer, all cells and streams counted.
 
-    layer: int
+    A state's two parts stand for key and value.
+    """
+
+    first: int
+    n_layers: int
     row: Row
     k_bytes: int
     v_bytes: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all these layers."""
+        return self.n_layers * (self.k_bytes + self.v_bytes)
 
 
 class Pool(NamedTuple):
@@ -46,7 +55,7 @@ class Cache(NamedTuple):
     @property
     def n_bytes(self) -> int:
         """All layers."""
-        return sum(held.k_bytes + held.v_bytes for held in self.held)
+        return sum(held.n_bytes for held in self.held)
 
 
 def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> Cache:
@@ -59,8 +68,7 @@ def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[La
         for row in each:
             if row.kind not in pools:
                 pools[row.kind] = pool(row, settings, context)
-            sizes = _sizes(row, pools[row.kind], settings, widest)
-            held += [Held(i, row, *sizes) for i in range(start, start + run.n_layers)]
+            held.append(Held(start, run.n_layers, row, *_sizes(row, pools[row.kind], settings, widest)))
         start += run.n_layers
     return Cache(pools, tuple(held))
 

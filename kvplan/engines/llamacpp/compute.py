@@ -21,7 +21,7 @@ from kvplan.engines.llamacpp.tables import names
 
 _PIPELINE_COPIES = 4  # GGML_SCHED_MAX_COPIES
 _REPEATED = 3  # layers of a kind after which nothing changes any more
-_LAST = 3
+_LAST_HALVES, _LAST_WHOLE = 3, 2  # layers at the end that are laid out always: of those with mixers or feed-forwards alone, of others
 _PLAIN = ("f16", "bf16")
 _MEASURED = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2", "rwkv")
 
@@ -110,8 +110,7 @@ def _kind(name: str) -> str:
 def _stages(model: ModelSpec, settings: Settings, layout: Layout, overridden: frozenset[int]) -> Iterator[Stage]:
     """Layers one after the other, of equal ones in a row the first few."""
     i, last, count = 0, None, 0
-    for number, run in enumerate(model.runs):
-        known = names(run)
+    for number, (run, known) in enumerate(zip(model.runs, names(model), strict=True)):
         for _ in range(run.n_layers):
             device = layout.blocks[i]
             experts = CPU if i in overridden else device
@@ -125,13 +124,14 @@ def _stages(model: ModelSpec, settings: Settings, layout: Layout, overridden: fr
 def _telling(stages: list[Stage], enough: int) -> list[Stage]:
     """Of many stages the first ``enough`` of each kind, and the last ones."""
     found, counts = [], dict[tuple[object, ...], int]()
-    for stage in stages[:-_LAST]:
+    last = _LAST_WHOLE if all(stage.layer.mixers and stage.layer.ffns for stage in stages) else _LAST_HALVES
+    for stage in stages[:-last]:
         layer = stage.layer
         key = (layer.mixers, layer.ffns, layer.kv_source is None, *stage[1:])
         counts[key] = counts.get(key, 0) + 1
         if counts[key] <= enough:
             found.append(stage)
-    return [*found, *stages[-_LAST:]]
+    return [*found, *stages[-last:]]
 
 
 def masks(context: Context, pools: Mapping[Kind, Pool]) -> list[int]:
@@ -159,7 +159,7 @@ def logits(model: ModelSpec, context: Context, cache: Cache, layout: Layout, n_c
 def _hole(model: ModelSpec, given: int, whole: int) -> int:
     """1 where the masks' memory is taken by what is too small for it: dense, gated feed-forwards behind a norm."""
     run = model.runs[-1]
-    feeds, known = run.layer.ffns, names(run)
+    feeds, known = run.layer.ffns, names(model)[-1]
     if len(feeds) != 1 or feeds[0].kind != "dense" or "ffn_gate" not in known or "attn_qkv" in known or not run.layer.mixers:
         return 0
     mixer = run.layer.mixers[0]

@@ -30,7 +30,7 @@ def checkpoints(settings: Settings, cache: Cache) -> int:
     """Bytes that context checkpoints may grow to: windows or states of every slot, so many times over."""
     if settings.app not in _SERVERS:
         return 0
-    rolling = sum(held.k_bytes + held.v_bytes for held in cache.held if held.row.kind == "state")
+    rolling = sum(held.n_bytes for held in cache.held if held.row.kind == "state")
     if not settings.swa_full:
-        rolling += sum(held.k_bytes + held.v_bytes for held in cache.held if held.row.kind == "swa")
+        rolling += sum(held.n_bytes for held in cache.held if held.row.kind == "swa")
     return rolling * settings.ctx_checkpoints

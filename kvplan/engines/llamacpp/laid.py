@@ -59,9 +59,10 @@ class Laid:
         """Bytes of each kind of cache by buffer."""
         found: dict[tuple[Kind, str], int] = {}
         for held in self.cache.held:
-            device = self.layout.blocks[held.layer] if self.settings.offload_kqv else CPU
-            key = held.row.kind, self.layout.name(device)
-            found[key] = found.get(key, 0) + held.k_bytes + held.v_bytes
+            blocks = self.layout.blocks[held.first : held.first + held.n_layers] if self.settings.offload_kqv else (CPU,) * held.n_layers
+            for device in dict.fromkeys(blocks):
+                key = held.row.kind, self.layout.name(device)
+                found[key] = found.get(key, 0) + blocks.count(device) * (held.k_bytes + held.v_bytes)
         return found
 
     def place(self, buffer: str) -> str:

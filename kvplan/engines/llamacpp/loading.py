@@ -3,7 +3,6 @@
 Source: llama.cpp b11434 src/llama-model.cpp, load_tensors; src/llama-model-loader.cpp, get_mapping_range.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
@@ -77,18 +76,18 @@ def _padding(piece: Piece) -> int:
     return ceil_to(filled, _DEVICE_ALIGNMENT) - ceil_to(n_bytes, _FILE_ALIGNMENT)
 
 
-@lru_cache(maxsize=64)
-def _offsets(tensors: tuple[tuple[str, int], ...]) -> dict[str, int]:
+@tables.once
+def _offsets(model: ModelSpec) -> dict[str, int]:
     offset, found = 0, {}
-    for name, n_bytes in tensors:
-        found[name] = offset
-        offset += ceil_to(n_bytes, _FILE_ALIGNMENT)
+    for tensor in tables.tensors(model):
+        found[tensor.name] = offset
+        offset += ceil_to(tensor.n_bytes, _FILE_ALIGNMENT)
     return found
 
 
 def _span(model: ModelSpec, found: list[Piece]) -> int:
     """From the first byte to the last of the tensors that the host reads from the file's own pages."""
-    offsets = _offsets(tuple((tensor.name, tensor.n_bytes) for tensor in tables.tensors(model)))
+    offsets = _offsets(model)
     here = [piece.tensor for piece in found if piece.buffer == "CPU"]
     if not here:
         return 0

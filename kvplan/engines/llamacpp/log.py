@@ -33,12 +33,13 @@ def cache_lines(settings: Settings, context: Context, cache: Cache, by_buffer: M
             if of == kind:
                 yield f"{who}: {buffer:>10} {what} buffer size = {mib(n_bytes)}"
         held = [one for one in cache.held if one.row.kind == kind]
-        k_bytes, v_bytes = sum(one.k_bytes for one in held), sum(one.v_bytes for one in held)
+        k_bytes, v_bytes = sum(one.n_layers * one.k_bytes for one in held), sum(one.n_layers * one.v_bytes for one in held)
+        n_layers = sum(one.n_layers for one in held)
         names = ("R (f32)", "S (f32)") if state else (f"K ({settings.type_k})", f"V ({settings.type_v})")
         cells = f"{pool.streams:6} cells" if state else f"{pool.cells:6} cells"
         seqs = f"{context.n_seq_max:2} seqs" if state else f"{context.n_seq_max:2}/{pool.streams} seqs"
         sizes = f"{names[0]}: {k_bytes / MIB:7.2f} MiB, {names[1]}: {v_bytes / MIB:7.2f} MiB"
-        yield f"{who}: size = {(k_bytes + v_bytes) / MIB:7.2f} MiB ({cells}, {len(held):3} layers, {seqs}), {sizes}"
+        yield f"{who}: size = {(k_bytes + v_bytes) / MIB:7.2f} MiB ({cells}, {n_layers:3} layers, {seqs}), {sizes}"
 
 
 def compute_lines(buffers: Mapping[str, int]) -> Iterator[str]:

@@ -16,7 +16,9 @@ _ENTRY_TOKENS = {"csa": 4, "hca": 128}
 def kv_plan(laid: Laid, load: Workload) -> KvPlan:
     """The cache over all devices: llama.cpp reserves all of it, whatever the workload."""
     settings = laid.settings
-    rows = Counter(held.row for held in laid.cache.held)
+    rows = Counter[Row]()
+    for held in laid.cache.held:
+        rows[held.row] += held.n_layers
     ideal, longer = (sum(count * _kept(row, settings, n) for row, count in rows.items()) for n in (load.ctx_tokens, load.ctx_tokens + 1))
     reserved = laid.cache.n_bytes
     return KvPlan(

@@ -1,5 +1,8 @@
 """The tensor table that llama.cpp loads: a file's own, or that of a file converted from a model that is none."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.core.roles import TOWERS, Role
@@ -55,28 +58,41 @@ def _plain(module: str) -> str:
     return module.replace(".", "_")
 
 
-def n_blocks(model: ModelSpec) -> int:
-    """Blocks of the file, next-token layers included; ``-ngl`` counts these, too. Counted once for each model object."""
-    if id(model) not in _counted:
-        if len(_counted) >= _MOST:
-            _counted.clear()
-        _counted[id(model)] = model, _n_blocks(model)
-    return _counted[id(model)][1]
-
-
-_counted: dict[int, tuple[ModelSpec, int]] = {}
+Found = TypeVar("Found")
 _MOST = 256
 
 
-def _n_blocks(model: ModelSpec) -> int:
+def once(find: Callable[[ModelSpec], Found]) -> Callable[[ModelSpec], Found]:
+    """``find``, once for each model object: specs are too large to be looked up by what they hold."""
+    known: dict[int, tuple[ModelSpec, Found]] = {}
+
+    def remembered(model: ModelSpec) -> Found:
+        if id(model) not in known:
+            if len(known) >= _MOST:
+                known.clear()
+            known[id(model)] = model, find(model)  # the model is kept so that no other one gets its id
+        return known[id(model)][1]
+
+    return remembered
+
+
+@once
+def n_blocks(model: ModelSpec) -> int:
+    """Blocks of the file, next-token layers included; ``-ngl`` counts these, too."""
     if model.checkpoint is None or model.checkpoint.format != "gguf":
         return model.n_layers
     stacked = [int(parts[1]) for parts in (tensor.name.split(".", 2) for tensor in model.checkpoint.tensors) if parts[0] == "blk"]
     return max(max(stacked, default=-1) + 1, model.n_layers)
 
 
-def names(run: LayerRun) -> frozenset[str]:
-    """The tensors of a layer, without ``.weight``; of a model that is no GGUF file, what such layers have as a rule."""
+@once
+def names(model: ModelSpec) -> tuple[frozenset[str], ...]:
+    """The tensors of the layers of each run, without ``.weight``."""
+    return tuple(_names(run) for run in model.runs)
+
+
+def _names(run: LayerRun) -> frozenset[str]:
+    """Of a model that is no GGUF file, what such layers have as a rule."""
     found = frozenset(group.name.removesuffix(".weight") for group in run.layer.weights)
     if any(name.startswith(("attn_", "ffn_", "ssm_", "time_mix_", "shortconv.")) for name in found):
         return found

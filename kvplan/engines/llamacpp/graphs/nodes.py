@@ -3,7 +3,7 @@
 Source: ggml 0.26 src/ggml.c, ggml_build_forward_expand: sources are visited depth first, from left to right.
 """
 
-from collections.abc import Sequence
+from math import prod
 
 F32 = 4
 ALIGNMENT = 32  # ggml 0.26, TENSOR_ALIGNMENT: what every tensor's memory is a multiple of
@@ -25,15 +25,12 @@ class Node:
     external = in_place = is_input = is_kept = is_normed = seen = own = False
     readers = views = offset = shift = 0
 
-    def __init__(self, dims: tuple[int, ...], sources: Sequence["Node"], elem_bytes: int = F32) -> None:
+    def __init__(self, dims: tuple[int, ...], sources: "tuple[Node, ...]", elem_bytes: int = F32) -> None:
         """A tensor with memory of its own, laid out row after row."""
         self.dims = dims
-        n_bytes = elem_bytes
-        for size in dims:
-            n_bytes *= size
-        self.n_bytes = -(-n_bytes // ALIGNMENT) * ALIGNMENT
+        self.n_bytes = -(-prod(dims, start=elem_bytes) // ALIGNMENT) * ALIGNMENT
         self.layout: object = (dims, elem_bytes)
-        self.sources = tuple(sources)
+        self.sources = sources
 
 
 class Graph:
