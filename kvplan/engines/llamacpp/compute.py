@@ -15,6 +15,7 @@ from kvplan.engines.llamacpp.devices import CPU, Layout
 from kvplan.engines.llamacpp.graphs.builder import Plan
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.schedule import reserved
+from kvplan.engines.llamacpp.remembered import Remembered
 from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.tables import names
@@ -48,21 +49,19 @@ def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache
     return Reserved(found, _spread(model, settings, context, layout, overridden))
 
 
-_known: dict[tuple[object, ...], tuple[ModelSpec, dict[int, int]]] = {}
-_MOST = 1024
+_known: Remembered[dict[int, int]] = Remembered(1024)
 
 
 def _graph(model: ModelSpec, settings: Settings, plan: Plan, layout: Layout, overridden: frozenset[int]) -> dict[int, int]:
-    """Bytes by device but for the logits; equal graphs of one model object are laid out once (which keeps the object's id taken)."""
-    sizes = (*plan[:5], tuple(plan.pools.items()), plan.k_type, plan.v_type)
-    key = (id(model), sizes, layout, overridden, settings.offload_kqv, pipelined(settings, layout))
-    if key not in _known:
-        if len(_known) >= _MOST:
-            _known.clear()
+    """Bytes by device but for the logits; equal graphs of one model object are laid out once."""
+    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+
+    def lay_out() -> dict[int, int]:
         stages = _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
-        n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
-        _known[key] = model, reserved(graph_of(model.model_type, plan, stages, layout.output, 0), n_copies)
-    return _known[key][1]
+        return reserved(graph_of(model.model_type, plan, stages, layout.output, 0), n_copies)
+
+    sizes = (*plan[:5], tuple(plan.pools.items()), plan.k_type, plan.v_type)
+    return _known.get(model, (sizes, layout, overridden, settings.offload_kqv, n_copies), lay_out)
 
 
 def pipelined(settings: Settings, layout: Layout) -> bool:
@@ -160,10 +159,10 @@ def _hole(model: ModelSpec, given: int, whole: int) -> int:
     """1 where the masks' memory is taken by what is too small for it: dense, gated feed-forwards behind a norm."""
     run = model.runs[-1]
     feeds, known = run.layer.ffns, names(model)[-1]
-    if len(feeds) != 1 or feeds[0].kind != "dense" or "ffn_gate" not in known or "attn_qkv" in known or not run.layer.mixers:
+    mixer = run.layer.mixers[0] if run.layer.mixers else None
+    if mixer is None or mixer.kind not in ("full", "sliding") or "attn_qkv" in known:
         return 0
-    mixer = run.layer.mixers[0]
-    if mixer.kind not in ("full", "sliding"):
+    if len(feeds) != 1 or feeds[0].kind != "dense" or "ffn_gate" not in known:
         return 0
     inner = feeds[0].intermediate * whole // model.hidden_size
     least = 1 if mixer.n_kv_heads == mixer.n_heads else 2

@@ -11,6 +11,7 @@ from kvplan.core.units import ceil_to
 from kvplan.engines.llamacpp import tables
 from kvplan.engines.llamacpp.devices import Layout
 from kvplan.engines.llamacpp.placement import Piece, maps, pieces, summed
+from kvplan.engines.llamacpp.remembered import Remembered, once
 from kvplan.engines.llamacpp.settings import Settings
 
 _FILE_ALIGNMENT = 32
@@ -33,18 +34,13 @@ _BEARING = (
     *("version", "n_gpu_layers", "devices", "split_mode", "tensor_split", "main_gpu", "override_tensors", "cpu_moe", "n_cpu_moe"),
     *("n_cpu_ffn", "load_mode", "repack", "pinned_host", "host", "drafting"),
 )
-_known: dict[tuple[object, ...], tuple[ModelSpec, Loaded]] = {}
-_MOST = 256
+_known: Remembered[Loaded] = Remembered(256)
 
 
 def loaded(model: ModelSpec, settings: Settings, layout: Layout) -> Loaded:
-    """The buffers; equal settings of one model object share them (which keeps the object's id taken)."""
-    key = (id(model), layout, *(getattr(settings, name) for name in _BEARING))
-    if key not in _known:
-        if len(_known) >= _MOST:
-            _known.clear()
-        _known[key] = model, _loaded(model, settings, layout)
-    return _known[key][1]
+    """The buffers; equal settings of one model object share them."""
+    key = (layout, *(getattr(settings, name) for name in _BEARING))
+    return _known.get(model, key, lambda: _loaded(model, settings, layout))
 
 
 def _loaded(model: ModelSpec, settings: Settings, layout: Layout) -> Loaded:
@@ -76,7 +72,7 @@ def _padding(piece: Piece) -> int:
     return ceil_to(filled, _DEVICE_ALIGNMENT) - ceil_to(n_bytes, _FILE_ALIGNMENT)
 
 
-@tables.once
+@once
 def _offsets(model: ModelSpec) -> dict[str, int]:
     offset, found = 0, {}
     for tensor in tables.tensors(model):

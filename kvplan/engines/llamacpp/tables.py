@@ -1,11 +1,9 @@
 """The tensor table that llama.cpp loads: a file's own, or that of a file converted from a model that is none."""
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.core.roles import TOWERS, Role
+from kvplan.engines.llamacpp.remembered import once
 
 _NAMES = {
     **{"embed_tokens": "token_embd", "embed_positions": "position_embd", "embed_tokens_per_layer": "per_layer_token_embd"},
@@ -56,24 +54,6 @@ def _part(module: str, role: Role) -> str:
 
 def _plain(module: str) -> str:
     return module.replace(".", "_")
-
-
-Found = TypeVar("Found")
-_MOST = 256
-
-
-def once(find: Callable[[ModelSpec], Found]) -> Callable[[ModelSpec], Found]:
-    """``find``, once for each model object: specs are too large to be looked up by what they hold."""
-    known: dict[int, tuple[ModelSpec, Found]] = {}
-
-    def remembered(model: ModelSpec) -> Found:
-        if id(model) not in known:
-            if len(known) >= _MOST:
-                known.clear()
-            known[id(model)] = model, find(model)  # the model is kept so that no other one gets its id
-        return known[id(model)][1]
-
-    return remembered
 
 
 @once

@@ -169,6 +169,14 @@ def test_a_files_own_table_is_what_is_loaded() -> None:
     assert found.mapped_bytes == TABLE + 1024 + 128 + Q + 64 * 210
 
 
+def test_a_file_of_which_the_host_keeps_nothing_is_not_mapped() -> None:
+    table = Checkpoint("gguf", "headers", 1, 0, 0, (), SMALL[:4])
+    everywhere = BASE._replace(devices=(0,), override_tensors=(Override(".", "CUDA0"),))
+    found = laid(LLAMA2._replace(checkpoint=table), everywhere, TWO).weights
+    assert found.mapped_bytes == 0
+    assert found.buffers == {"CUDA0": TABLE + 1024 + 128 + Q}
+
+
 def test_fit_shrinks_a_context_that_nobody_named() -> None:
     long = LLAMA3._replace(max_ctx_tokens=131072)
     card = catalog.node("rtx-4090", n_gpus=1)

@@ -9,9 +9,9 @@ from kvplan.core.model import DenseFfn, Ffn, Layer, MoeFfn, WeightGroup
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.deployment import Deployment
 from kvplan.engines.llamacpp.graphs.builder import Plan
-from kvplan.engines.llamacpp.graphs.memory import Arena
+from kvplan.engines.llamacpp.graphs.memory import Arena, peaks
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
-from kvplan.engines.llamacpp.graphs.nodes import HOST
+from kvplan.engines.llamacpp.graphs.nodes import HOST, Graph
 from kvplan.engines.llamacpp.graphs.schedule import reserved
 from kvplan.engines.llamacpp.settings import ALL_LAYERS, Drafting, Settings
 from kvplan.estimator import Options, answer
@@ -154,3 +154,13 @@ def test_a_file_that_is_read_maps_nothing() -> None:
         lines = found.log_lines()
         assert any("CPU_Mapped" in line for line in lines) is mapped
         assert found.entries(load)
+
+
+@pytest.mark.parametrize(("shift", "peak"), [(0, 64 * 4), (1, 2 * 64 * 4)])
+def test_only_a_view_from_the_beginning_gives_its_memory_away(shift: int, peak: int) -> None:
+    """Source: ggml 0.26 src/ggml-alloc.c, ggml_gallocr_allocate_node: view_src->data == parent->data."""
+    graph = Graph()
+    graph.expand(graph.over(graph.view(graph.op((64,)), 64, shift=shift)))
+    for node in graph.nodes:
+        node.device = HOST
+    assert peaks(graph.nodes, ()) == {HOST: peak}

@@ -70,12 +70,10 @@ class Builder:
             )
         return self._inputs[kind]
 
-    def norm(self, node: Node, *, weighted: bool = True, biased: bool = False) -> Node:
+    def norm(self, node: Node, *, biased: bool = False) -> Node:
         """A norm, times its weights, plus its bias."""
         graph = self.graph
-        made = graph.op(node.dims, node)
-        if weighted:
-            made = graph.op(node.dims, made, device=self.device)
+        made = graph.op(node.dims, graph.op(node.dims, node), device=self.device)
         made.is_normed = True
         return graph.over(made, device=self.device) if biased else made
 

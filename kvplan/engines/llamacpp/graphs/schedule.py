@@ -78,8 +78,7 @@ def _stretches(nodes: list[Node]) -> Iterable[list[Node]]:
                 stretch = []
             current = node.device
         stretch.append(node)
-    if stretch:
-        yield stretch
+    yield stretch
 
 
 def _home(node: Node) -> int:
