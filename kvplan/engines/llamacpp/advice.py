@@ -6,8 +6,9 @@ from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
 from kvplan.engines.llamacpp.context import resolved
+from kvplan.engines.llamacpp.fit import by_hand
 from kvplan.engines.llamacpp.rules import VERSIONS, rules_for
-from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
+from kvplan.engines.llamacpp.settings import Settings
 
 
 def advice(model: ModelSpec, settings: Settings, node: Node) -> tuple[Finding, ...]:
@@ -37,14 +38,24 @@ def _slots(model: ModelSpec, settings: Settings) -> Iterator[Finding]:
 
 def _fit(settings: Settings, node: Node) -> Iterator[Finding]:
     """Source: llama.cpp b11434 common/fit.cpp: 'n_gpu_layers already set by user'; issues 27872, 21801, 25487."""
-    placed = settings.n_gpu_layers != AUTO_LAYERS or settings.tensor_split or settings.override_tensors
-    by_hand = placed or settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn
-    if settings.fit and node.gpus and by_hand and settings.app == "ollama":
+    hand = by_hand(settings)
+    if settings.fit and node.gpus and hand and settings.app == "ollama":
         message = "where num_gpu is said, or llama.cpp's variables place layers, none is moved: what does not fit then fails"
         yield Finding("KV332", "note", message, "leave it out, or see that it fits")
-    elif settings.fit and node.gpus and by_hand:
+    elif settings.fit and node.gpus and hand:
         message = "--fit moves no layers where -ngl, -ts, -ot or --n-cpu-moe is said: what does not fit then fails"
         yield Finding("KV332", "note", message, "leave the placement out, or see that it fits")
+
+
+def moved(model: ModelSpec, asked: Settings, settings: Settings) -> tuple[Finding, ...]:
+    """What ``--fit`` left on the host, and what that costs."""
+    if (asked.n_gpu_layers, asked.n_cpu_moe) == (settings.n_gpu_layers, settings.n_cpu_moe):
+        return ()
+    n_layers = model.n_layers + 1
+    experts = f"the experts of {settings.n_cpu_moe} layers" if settings.n_cpu_moe else ""
+    whole = f"{n_layers - settings.n_gpu_layers} of {n_layers} layers" if settings.n_gpu_layers >= 0 else ""
+    message = f"--fit leaves {' and '.join(part for part in (whole, experts) if part)} to the host: it starts, and runs slower"
+    return (Finding("KV334", "warning", message, "a smaller quantization, a shorter context or a larger card keeps all on it"),)
 
 
 def _draft(model: ModelSpec, settings: Settings) -> Iterator[Finding]:

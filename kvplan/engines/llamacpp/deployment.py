@@ -38,7 +38,11 @@ class Deployment:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What the flags do that they don't show."""
-        return advice.advice(self._laid.model, self._laid.settings, self._laid.node)
+        model, asked, node = self._asked
+        return (
+            *advice.advice(model, asked._replace(n_ctx=self._laid.settings.n_ctx), node),
+            *advice.moved(model, asked, self._laid.settings),
+        )
 
     @cached_property
     def not_modeled(self) -> tuple[NotModeled, ...]:
@@ -61,8 +65,9 @@ class Deployment:
 
     def resolved(self) -> Mapping[str, int]:
         """Contexts and batches as the model and the slots make them."""
-        found = self._laid.context
-        return {name: getattr(found, name) for name in ("n_ctx", "n_ctx_seq", "n_seq_max", "n_batch", "n_ubatch")}
+        found, placed = self._laid.context, self._laid.settings
+        moved = {"n_gpu_layers": placed.n_gpu_layers, "n_cpu_moe": placed.n_cpu_moe}
+        return moved | {name: getattr(found, name) for name in ("n_ctx", "n_ctx_seq", "n_seq_max", "n_batch", "n_ubatch")}
 
     def usable_bytes(self, place: str) -> int | None:
         """None: no pool to fit into; a place gives what it has."""

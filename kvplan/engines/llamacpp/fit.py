@@ -1,23 +1,38 @@
-"""What ``--fit`` makes of a context that nobody named: the longest that devices hold with a margin.
+"""What ``--fit`` makes of a context and a placement that nobody named: what devices hold with a margin.
 
 Source: llama.cpp b11434 common/fit.cpp: memory is measured at the least and at the trained context, and the context is taken on the
-line between them. Layers that it would then leave on the host are not followed.
+line between them; where that is still too much, layers stay on the host.
 """
+
+from collections.abc import Callable
 
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp.devices import CPU
 from kvplan.engines.llamacpp.laid import Laid
-from kvplan.engines.llamacpp.settings import Settings
+from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
 
 _STEP = 256
 
 
 def fitted(model: ModelSpec, settings: Settings, node: Node) -> Settings:
-    """The settings with the context that ``--fit`` chooses; as they are where one was said, or nothing is known of the devices."""
+    """The settings with the context and the placement that ``--fit`` chooses; as they are where both were said, or no device is known."""
+    if not settings.fit or not settings.devices or not node.gpus:
+        return settings
+    settings = _shortened(model, settings, node)
+    return settings if by_hand(settings) else _moved(model, settings, node)
+
+
+def by_hand(settings: Settings) -> bool:
+    """Whether the command places layers or tensors itself: then ``--fit`` moves none."""
+    placed = settings.n_gpu_layers != AUTO_LAYERS or settings.tensor_split or settings.override_tensors
+    return bool(placed or settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn)
+
+
+def _shortened(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     trained = model.max_ctx_tokens
-    if not settings.fit or settings.n_ctx or not settings.devices or not node.gpus or trained is None or trained <= settings.fit_ctx:
+    if settings.n_ctx or trained is None or trained <= settings.fit_ctx:
         return settings
     budget = _budget(settings, node)
     most = _on_devices(Laid(model, settings._replace(n_ctx=trained), node))
@@ -27,6 +42,36 @@ def fitted(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     room = max(0, budget - least) * (trained - settings.fit_ctx) // max(1, most - least)
     step = _STEP * (1 if settings.kv_unified else settings.n_parallel)
     return settings._replace(n_ctx=max(settings.fit_ctx, (settings.fit_ctx + room) // step * step))
+
+
+def _moved(model: ModelSpec, settings: Settings, node: Node) -> Settings:
+    """Experts of the first layers to the host, as few as will do; where that is not enough or there are none, whole layers.
+
+    llama.cpp moves parts of a layer's experts too and so keeps a little more on devices.
+    """
+    budget = _budget(settings, node)
+
+    def fits(other: Settings) -> bool:
+        return _on_devices(Laid(model, other, node)) <= budget
+
+    if fits(settings):
+        return settings
+    n_layers = model.n_layers
+    if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
+        if fits(settings._replace(n_cpu_moe=n_layers)):
+            return settings._replace(n_cpu_moe=_least(lambda n: fits(settings._replace(n_cpu_moe=n)), n_layers))
+        settings = settings._replace(n_cpu_moe=n_layers)
+    left_out = _least(lambda n: fits(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
+    return settings._replace(n_gpu_layers=n_layers + 1 - left_out)
+
+
+def _least(fits: Callable[[int], bool], most: int) -> int:
+    """The least number up to ``most`` from which on it fits; ``most`` where nothing does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle + 1, high)
+    return low
 
 
 def _budget(settings: Settings, node: Node) -> int:
