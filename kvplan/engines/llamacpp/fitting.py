@@ -9,6 +9,7 @@ from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.cache import pool
 from kvplan.engines.llamacpp.compute import masks
 from kvplan.engines.llamacpp.context import resolved
+from kvplan.engines.llamacpp.entries import COPIES
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -36,11 +37,12 @@ def _fitting(laid: Laid, entries: tuple[Entry, ...]) -> Callable[[Settings], boo
     """Whether other settings fit: what is there beside caches stays, but for masks, which grow with the cells."""
     kept = {place.id: place.usable_bytes or 0 for place in laid.node.places()}
     for entry in entries:
-        if entry.term not in ("kv_cache", "recurrent_state") and entry.place in kept:
+        if entry.term not in ("kv_cache", "recurrent_state") and entry.name != COPIES and entry.place in kept:
             kept[entry.place] -= entry.size.high
     before = sum(masks(laid.context, laid.cache.pools))
     kinds = {held.row.kind: held.row for held in laid.cache.held}
     rates = [(kind, laid.place(buffer), n_bytes // laid.cache.pools[kind].n_cells) for (kind, buffer), n_bytes in laid.cached.items()]
+    rates += [(copy.kind, laid.place(buffer), copy.cell_bytes) for buffer, copy in laid.copies.items()]
 
     def fits(settings: Settings) -> bool:
         context = resolved(laid.model, settings)

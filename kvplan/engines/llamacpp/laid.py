@@ -6,6 +6,7 @@ from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
 from kvplan.engines.llamacpp import compute, context, loading, output, tables
 from kvplan.engines.llamacpp.cache import Cache, cache
+from kvplan.engines.llamacpp.copies import Copy, copies
 from kvplan.engines.llamacpp.devices import CPU, Layout, layout
 from kvplan.engines.llamacpp.placement import pinned
 from kvplan.engines.llamacpp.rows import Kind
@@ -43,6 +44,11 @@ class Laid:
     def compute(self) -> compute.Reserved:
         """Compute buffers by device."""
         return compute.compute(self.model, self.settings, self.context, self.cache, self.layout, self.weights.overridden)
+
+    @cached_property
+    def copies(self) -> dict[str, Copy]:
+        """Copies of keys and values in 16 bits, by device."""
+        return copies(self.settings, self.context, self.cache, self.layout)
 
     @cached_property
     def output_bytes(self) -> int:
