@@ -8,6 +8,7 @@ from kvplan.engines.llamacpp import host
 from kvplan.engines.llamacpp.devices import CPU
 from kvplan.engines.llamacpp.drafter import drafting_context, of_next_token_layers
 from kvplan.engines.llamacpp.laid import Laid
+from kvplan.engines.llamacpp.projector import projector
 from kvplan.engines.llamacpp.rows import Kind
 
 _LOAD = "llama.cpp b11434 src/llama-model.cpp, load_tensors"
@@ -31,6 +32,7 @@ def of_process(laid: Laid) -> Iterator[Entry]:
     yield from _caches(laid)
     yield from _graph(laid)
     yield from _devices(laid)
+    yield from projector(laid)
     yield from of_next_token_layers(laid)
     drafter = drafting_context(laid)
     if drafter is not None:
@@ -51,7 +53,7 @@ def _weights(laid: Laid) -> Iterator[Entry]:
         yield _line(laid, "weights", name, buffer, _spread(laid, n_bytes), "tensors that this buffer holds, as in the file", _LOAD)
     beside = laid.weights.mapped_bytes - laid.weights.buffers.get("CPU", 0)
     if beside > 0:
-        size = Interval(0, beside, beside)  # the kernel takes pages back where memory is short
+        size = exactly(beside) if "mlock" in laid.settings.load_mode else Interval(0, beside, beside)  # else the kernel may take pages back
         formula = "pages of the file between the tensors that stay in them"
         yield _line(laid, "allocator", "pages of the mapped file beside the weights", "CPU_Mapped", size, formula, _LOAD)
 
@@ -109,10 +111,13 @@ def _devices(laid: Laid) -> Iterator[Entry]:
 
 def _host(laid: Laid) -> Iterator[Entry]:
     yield _line(laid, "runtime_context", "process", "CPU", host.process(laid.model), "program, libraries, vocabulary", "measured on b11434")
-    for name, most in (
-        ("saved prompts", host.prompt_cache(laid.settings)),
-        ("context checkpoints", host.checkpoints(laid.settings, laid.cache)),
-    ):
-        if most:
-            formula, source = "nothing at start, and what it may grow to", "llama.cpp b11434 tools/server/server-context.cpp"
-            yield _line(laid, "prompt_cache", name, "CPU", Interval(0, 0, most), formula, source)
+    source, most = "llama.cpp b11434 tools/server/server-context.cpp", host.prompt_cache(laid.settings)
+    if most:
+        each, rest = host.saved_prompt(laid.cache)
+        formula = "nothing at start, up to --cache-ram; a prompt takes {each} bytes a token, and {rest} of windows and states"
+        given: dict[str, int | str] = {"each": each, "rest": rest}
+        yield Entry("prompt_cache", "saved prompts", "host", Interval(0, 0, most), "modeled", formula, given, source, "CPU")
+    most = host.checkpoints(laid.settings, laid.cache)
+    if most:
+        formula = "nothing at start, and what it may grow to"
+        yield _line(laid, "prompt_cache", "context checkpoints", "CPU", Interval(0, 0, most), formula, source)
