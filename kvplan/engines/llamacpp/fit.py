@@ -11,9 +11,11 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp.devices import CPU
 from kvplan.engines.llamacpp.laid import Laid
+from kvplan.engines.llamacpp.projector import projector
 from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
 
 _STEP = 256
+_SERVERS = ("server", "cli", "ollama")
 
 
 def fitted(model: ModelSpec, settings: Settings, node: Node) -> Settings:
@@ -82,8 +84,10 @@ def _budget(settings: Settings, node: Node) -> int:
 
 
 def _on_devices(laid: Laid) -> int:
-    """Model, caches and graphs on devices: what it calls projected."""
+    """Model, caches and graphs on devices: what it calls projected. A server adds the projector: tools/server/server-context.cpp."""
     names = laid.layout.names
     weights = sum(n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names)
     caches = sum(n_bytes for (_, name), n_bytes in laid.cached.items() if name in names)
-    return weights + caches + sum(n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU)
+    graphs = sum(n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU)
+    beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host") if laid.settings.app in _SERVERS else 0
+    return weights + caches + graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside
