@@ -48,8 +48,12 @@ def test_experts_go_before_layers_do() -> None:
 
 
 def test_experts_and_layers_where_neither_is_enough() -> None:
-    found = asked("llama-4-scout", gpu="rtx-3060-12")
-    assert on_card(found) <= room(found)
+    found = asked("deepseek-v3", gpu="rtx-4060")
+    kept = found.settings["n_gpu_layers"]
+    assert isinstance(kept, int)
+    assert (found.settings["n_cpu_moe"], 0 < kept < 62) == (61, True)
+    assert on_card(found) <= room(found) < on_card(asked("deepseek-v3", "--cpu-moe", "-ngl", str(kept + 1), gpu="rtx-4060"))
+    assert any("layers and the experts" in finding.message for finding in found.findings)
 
 
 @pytest.mark.parametrize("flags", [("--fit", "off"), ("-ngl", "99"), ("-ot", "exps=CPU")])
