@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from kvplan.cli.command import Option
+from kvplan.core.device import ISAS
 
 WORKLOAD = (
     Option("--ctx", "Tokens that one sequence must hold, prompt and output together (32k is 32768).", "Workload", "N"),
@@ -9,10 +10,10 @@ WORKLOAD = (
 )
 PRECISION = (
     Option("--dtype", "Element type of the weights, or a quantization on paper: int4, fp8, …; auto is as stored.", "Precision", "TYPE"),
-    Option("--kv-dtype", "Element type of the cache; auto is what the engine does.", "Precision", "TYPE"),
+    Option("--kv-dtype", "Element type of the cache; auto is what the engine does; q8_0/f16 are K and V.", "Precision", "TYPE"),
 )
 ENGINE = (
-    Option("--engine", "Inference engine and version, such as transformers@5.24.0.", "Engine", "NAME[@VERSION]"),
+    Option("--engine", "Inference engine and version: transformers@5.24.0, vllm, llama.cpp@b11434, ollama.", "Engine", "NAME[@VERSION]"),
     Option("--attn", "Transformers: attention implementation.", "Engine", "KIND", choices=("sdpa", "eager", "flash_attention_2")),
     Option("--cache", "Transformers: cache class.", "Engine", "KIND", choices=("dynamic", "static", "quantized")),
     Option("--forward", "Transformers: generate() or a plain forward.", "Engine", "KIND", choices=("generate", "plain")),
@@ -26,6 +27,8 @@ HARDWARE = (
     Option("--gpu", "A GPU by id or name, also h100-sxm:8, rtx-4090+rtx-3060-12, local or none.", "Hardware", "ID"),
     Option("--gpus", "How many of them.", "Hardware", "N"),
     Option("--budget", "A device of exactly this size, with its unit: 24GiB.", "Hardware", "SIZE"),
+    Option("--ram", "The host's memory, with its unit: 64GiB.", "Hardware", "SIZE"),
+    Option("--host", "The host's instruction set, for which llama.cpp lays weights out.", "Hardware", "ISA", choices=ISAS),
 )
 JSON = Option("--json", "Print one JSON document.", "Output")
 OUTPUT = (

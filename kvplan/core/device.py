@@ -52,7 +52,8 @@ class Node(NamedTuple):
     """The machine: its accelerators in order, and what other processes hold of each (nothing where that is left out).
 
     ``source`` is ``flag``, ``attached`` or ``budget``, None where nobody named hardware. ``notes`` say what was chosen
-    where a name could mean several cards.
+    where a name could mean several cards. ``isa`` is the instruction set of the processor and ``ram_bytes`` the size of its memory,
+    None where nobody said it.
     """
 
     id: str | None
@@ -60,14 +61,20 @@ class Node(NamedTuple):
     gpus: tuple[Gpu, ...]
     used_before_bytes: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    isa: str | None = None
+    ram_bytes: int | None = None
 
     def places(self) -> tuple[Place, ...]:
-        """The places of this node; a node without a known accelerator has one ``gpu0`` of unknown size."""
+        """The places of this node, the host where its size is known; without a known accelerator one ``gpu0`` of unknown size."""
+        host = () if self.ram_bytes is None else (Place("host", self.ram_bytes),)
         if not self.gpus:
-            return (Place("gpu0", None),)
+            return (Place("gpu0", None), *host)
         used = self.used_before_bytes or (0,) * len(self.gpus)
-        return tuple(Place(f"gpu{i}", gpu.cuda_bytes, used[i]) for i, gpu in enumerate(self.gpus))
+        return (*(Place(f"gpu{i}", gpu.cuda_bytes, used[i]) for i, gpu in enumerate(self.gpus)), *host)
 
+
+ISAS = ("x86-avx2", "x86-avx512", "arm64")
+"""Instruction sets that engines lay weights out for."""
 
 UNKNOWN_NODE = Node(id=None, source=None, gpus=())
 

@@ -25,7 +25,8 @@ class Flag(NamedTuple):
 class Parsed(NamedTuple):
     """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it.
 
-    ``draft`` names the model that drafts for the first one, where the command asks for one.
+    ``draft`` names the model that drafts for the first one, where the command asks for one. ``refusals`` are what the engine's own
+    argument parser says no to.
     """
 
     engine: str
@@ -36,6 +37,7 @@ class Parsed(NamedTuple):
     unknown: tuple[Flag, ...] = ()
     findings: tuple[Finding, ...] = ()
     draft: str | None = None
+    refusals: tuple[Refusal, ...] = ()
 
 
 class Capacity(NamedTuple):
@@ -163,4 +165,26 @@ class ReadsFile(Protocol):
 
     def with_config(self, argv: Sequence[str], content: Mapping[str, object]) -> tuple[str, ...]:
         """The command with the file's settings in it, in the place that gives them their precedence."""
+        ...
+
+
+@runtime_checkable
+class ReadsText(Protocol):
+    """An engine whose commands may name a file of settings in a language of its own."""
+
+    def text_file(self, argv: Sequence[str]) -> str | None:
+        """The file that the command names, None where it names none."""
+        ...
+
+    def with_text(self, argv: Sequence[str], text: str) -> tuple[str, ...]:
+        """The command with the file's settings in it. Raises RequestError for text that is not in that language."""
+        ...
+
+
+@runtime_checkable
+class Resolves(Protocol):
+    """A deployment whose model decides of settings that the engine's own leave open."""
+
+    def resolved(self) -> Mapping[str, int]:
+        """Such settings, shown in the place of those that were asked for."""
         ...

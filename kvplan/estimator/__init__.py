@@ -1,12 +1,13 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kvplan.core.device import UNKNOWN_NODE, Node, Place, budget_node
-from kvplan.core.engine import Deployment, Engine
-from kvplan.core.errors import KvplanError, RequestError
+from kvplan.core.device import ISAS, UNKNOWN_NODE, Node, Place, budget_node
+from kvplan.core.engine import Deployment, Engine, Resolves
+from kvplan.core.errors import KvplanError, RequestError, did_you_mean
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import parse_count, parse_size
@@ -31,7 +32,7 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
-    forward, usage, tp, pp, dp, ep, gpu, gpus, budget. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
+    forward, usage, tp, pp, dp, ep, gpu, gpus, budget, ram, host. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
     ``entries``, ``kv``, ``phases``, ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a
     wrong request.
     """
@@ -43,7 +44,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
 
     ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
     """
-    engine, version, parsed, meant = engines.asked(options)
+    engine, version, parsed, meant = engines.asked(options, default=_default_engine(options))
     ref = options.model or parsed.model or ""
     model, size = _model(ref, _stamp(ref))
     check_reads(engine, model)
@@ -52,7 +53,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         model = _on_paper(ref, _stamp(ref), scheme)
     if parsed.draft is not None:
         model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
-    node = _node(options, probe=probe)
+    node = _machine(options, _node(options, probe=probe))
     if len(options.command) > 1:  # its flags are the limits, whatever the workload; a program's name alone says nothing
         settings = engine.resolve(parsed, ANY, model, node, version)
         load, notes = workload(options, model, engine.limits(settings))
@@ -61,14 +62,14 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         settings = engine.resolve(parsed, load, model, node, version)
     deployment = _deployment(engine, model, settings, node)
     entries, kv = deployment.entries(load), deployment.kv(load)
-    places = tuple(_place_total(place, entries, deployment, load) for place in node.places())
+    places = tuple(_place_total(place, entries, deployment, load) for place in _places(node, entries))
     capacity = inverse.capacity(deployment, node, load, model.max_ctx_tokens)
     found = Estimate(
         model=model,
         size=size,
         engine=engine.name,
         version=version,
-        settings=engine.shown(settings),
+        settings=_shown(engine, settings, deployment),
         ignored=parsed.ignored,
         command=engine.command(settings),
         workload=load,
@@ -78,7 +79,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         phases=deployment.phases(load),
         kv=kv,
         capacity=capacity,
-        refusals=deployment.refusals,
+        refusals=(*parsed.refusals, *deployment.refusals),
         fits_on=(),
         predicted_log=deployment.log_lines(),
         not_modeled=deployment.not_modeled,
@@ -96,6 +97,27 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         return found
     shape = ANY if len(options.command) > 1 else load
     return found._replace(fits_on=_fits_on(engine, lambda other: engine.resolve(parsed, shape, model, other, version), found))
+
+
+def _default_engine(options: Options) -> str:
+    """The engine where nobody named one: the one that runs the model's file as it lies."""
+    if options.engine is not None or options.command or options.model is None:
+        return engines.DEFAULT_ENGINE
+    model, _ = _model(options.model, _stamp(options.model))
+    return engines.GGUF_ENGINE if model.checkpoint is not None and model.checkpoint.format == "gguf" else engines.DEFAULT_ENGINE
+
+
+def _shown(engine: Engine[object], settings: object, deployment: Deployment) -> Mapping[str, int | float | str | bool | None]:
+    """The settings, with what the model decides of them."""
+    return {**engine.shown(settings), **(deployment.resolved() if isinstance(deployment, Resolves) else {})}
+
+
+def _places(node: Node, entries: tuple[Entry, ...]) -> tuple[Place, ...]:
+    """The node's places, and the host where something lies there; without a known GPU and anything on one, the host alone."""
+    found, used = node.places(), {entry.place for entry in entries}
+    if "host" in used and all(place.id != "host" for place in found):
+        found = (*found, Place("host", None))
+    return found if node.gpus or "host" not in used else tuple(place for place in found if place.id in used)
 
 
 def _stamp(ref: str) -> tuple[int, int] | None:
@@ -149,6 +171,18 @@ def _node(options: Options, *, probe: bool) -> Node:
 
     n_gpus = None if options.gpus is None else parse_count(options.gpus, option="--gpus")
     return catalog.node(options.gpu, n_gpus=n_gpus)
+
+
+def _machine(options: Options, node: Node) -> Node:
+    """The node with what the request says of its processor. Raises RequestError for an unknown one, or a size without a unit."""
+    if options.host is not None and options.host not in ISAS:
+        raise RequestError(
+            "unknown_host",
+            f"--host: unknown processor '{options.host}'",
+            hint=did_you_mean(options.host, ISAS) or f"known: {', '.join(ISAS)}",
+        )
+    ram = None if options.ram is None else parse_size(options.ram, option="--ram")
+    return node if options.host is None and ram is None else node._replace(isa=options.host, ram_bytes=ram)
 
 
 def _attached() -> Node:

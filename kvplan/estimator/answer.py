@@ -71,9 +71,10 @@ class Estimate(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of any place."""
+        """The worst verdict of any place; a host of unknown size has none where there are accelerators."""
         order: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
-        return min((place.verdict for place in self.places), key=order.index)
+        told = [place for place in self.places if place.place.id != "host" or place.verdict != "unknown"]
+        return min((place.verdict for place in told or self.places), key=order.index)
 
     @property
     def headroom_bytes(self) -> int | None:

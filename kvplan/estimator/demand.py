@@ -34,7 +34,7 @@ def workload(
         )
     if ctx * batch > MAX_TOKENS:
         raise RequestError("bad_number", f"--ctx {ctx} × --batch {batch}: more tokens than any machine holds", hint="lower one of them")
-    return Workload(ctx, batch, prompt), (*_default_ctx(options, ctx), *_beyond_limit(model, ctx))
+    return Workload(ctx, batch, prompt), (*_default_ctx(options, ctx, most_tokens), *_beyond_limit(model, ctx))
 
 
 def _within(wanted: int, most: int | None, option: str) -> int:
@@ -44,10 +44,11 @@ def _within(wanted: int, most: int | None, option: str) -> int:
     return wanted
 
 
-def _default_ctx(options: Options, ctx: int) -> tuple[Finding, ...]:
+def _default_ctx(options: Options, ctx: int, allowed: int | None) -> tuple[Finding, ...]:
     if options.ctx is not None:
         return ()
-    return (Finding("KV200", "note", f"no --ctx was given: {ctx:,} tokens are assumed"),)
+    why = ", as many as the command allows," if ctx == allowed else ""
+    return (Finding("KV200", "note", f"no --ctx was given: {ctx:,} tokens{why} are assumed"),)
 
 
 def _beyond_limit(model: ModelSpec, ctx: int) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
 """Which engine a request means, and what it says to it."""
 
 from kvplan import _discover
-from kvplan.core.engine import Engine, Flag, Parsed, ReadsFile
+from kvplan.core.engine import Engine, Flag, Parsed, ReadsFile, ReadsText
 from kvplan.core.errors import RequestError
 from kvplan.core.units import parse_count
 from kvplan.estimator import precision
@@ -9,17 +9,17 @@ from kvplan.estimator.options import Options
 from kvplan.estimator.precision import Precision
 from kvplan.estimator.registry import ENGINES, find_engine
 
-DEFAULT_ENGINE = "transformers"
+DEFAULT_ENGINE, GGUF_ENGINE = "transformers", "llama.cpp"
 _OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
 _COUNTS = ("tp", "pp", "dp", "ep")
 
 
-def asked(options: Options) -> tuple[Engine[object], str, Parsed, Precision]:
+def asked(options: Options, *, default: str = DEFAULT_ENGINE) -> tuple[Engine[object], str, Parsed, Precision]:
     """The engine, its version, its settings as the command and the options name them (options win), and what --dtype means to it.
 
     Raises RequestError for an unknown engine, a command that it can't read, or an option that means nothing to it.
     """
-    named = options.engine if options.engine is not None else _started(options.command) if options.command else DEFAULT_ENGINE
+    named = options.engine if options.engine is not None else _started(options.command) if options.command else default
     name, at, version = named.partition("@")
     engine, version = find_engine(name.lower()), version.removeprefix("v")
     if at and not version:
@@ -29,19 +29,30 @@ def asked(options: Options) -> tuple[Engine[object], str, Parsed, Precision]:
     parsed = engine.parse(_with_file(options.command, engine) or (engine.name,), {}, version)
     meant = precision.read(options.dtype, engine.name)
     flags = _flags(options._replace(dtype=meant.load_as), engine)
-    return engine, version or parsed.version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
+    return engine, parsed.version or version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
 
 
 def _started(command: tuple[str, ...]) -> str:
     """The engine that a command line starts: its first word, or the first word that mentions one behind variables and wrappers."""
     if _discover.claimant(ENGINES, "NAMES", command[0].lower().partition("@")[0]) is not None:
         return command[0]
-    mentions = {mention: module.NAMES[0] for module in _discover.modules(ENGINES).values() for mention in getattr(module, "MENTIONS", ())}
+    mentions = {
+        mention: mention if mention in module.NAMES else module.NAMES[0]
+        for module in _discover.modules(ENGINES).values()
+        for mention in getattr(module, "MENTIONS", ())
+    }
     return next((name for word in command for mention, name in mentions.items() if mention in word), command[0])
 
 
 def _with_file(command: tuple[str, ...], engine: Engine[object]) -> tuple[str, ...]:
     """The command with what its settings file says in it. Raises RequestError for a file that can't be read."""
+    text_name = engine.text_file(command) if command and isinstance(engine, ReadsText) else None
+    if text_name is not None and isinstance(engine, ReadsText):
+        from pathlib import Path
+
+        from kvplan.specs.files import read_text
+
+        return engine.with_text(command, read_text(Path(text_name)))
     name = engine.config_file(command) if isinstance(engine, ReadsFile) else None
     if name is None or not isinstance(engine, ReadsFile):
         return command

@@ -29,6 +29,8 @@ def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Can
     anywhere = deploy(UNKNOWN_NODE) if found.refusals else None
     if anywhere is not None and anywhere.refusals:  # no card cures that
         return ()
+    if gpus and _leaves_alone(deploy, gpus[0], found):
+        return ()
     return tuple(islice(_Search(deploy, found).fitting(_by_size(gpus)), MOST))
 
 
@@ -36,6 +38,12 @@ def _by_size(gpus: tuple[Gpu, ...]) -> Iterator[tuple[int, Gpu]]:
     for gpu in gpus:
         yield 1, gpu
     yield from sorted(((n, gpu) for n in SIZES[1:] for gpu in gpus), key=lambda node: node[0] * node[1].cuda_bytes)
+
+
+def _leaves_alone(deploy: Deploy, gpu: Gpu, found: Estimate) -> bool:
+    """Whether what was asked for runs on the host, whatever card there is."""
+    deployment = deploy(Node(id=gpu.id, source="flag", gpus=(gpu,)))
+    return deployment is not None and deployment.need_bytes("gpu0", found.workload).high == 0
 
 
 class _Search:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         gpu: str
         gpus: int | str
         budget: str
+        ram: str
+        host: str
 
 
 class Options(NamedTuple):
@@ -49,6 +51,8 @@ class Options(NamedTuple):
     gpu: str | None = None
     gpus: str | None = None
     budget: str | None = None
+    ram: str | None = None
+    host: str | None = None
 
 
 def in_words(model: str, options: "Keywords") -> Options:

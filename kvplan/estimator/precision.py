@@ -23,7 +23,14 @@ class Precision(NamedTuple):
 
 def read(asked: str | None, engine: str) -> Precision:
     """What ``asked`` means to ``engine``. Raises RequestError for an unknown name, and for a scheme that the engine does not run."""
-    return Precision(asked, None) if asked is None or asked == AUTO else _named(asked, engine)
+    if asked is None or asked == AUTO:
+        return Precision(asked if _converts(engine) else None, None)
+    return _named(asked, engine)
+
+
+def _converts(engine: str) -> bool:
+    """Whether it loads a checkpoint in another type than it is stored in; engines that run GGUF files take them as they lie."""
+    return "safetensors" in find_engine(engine).formats
 
 
 @lru_cache(maxsize=64)
@@ -32,7 +39,7 @@ def _named(asked: str, engine: str) -> Precision:
 
     plain = paper.plain(asked)
     if plain:
-        return Precision(plain, plain)
+        return Precision(plain if _converts(engine) else None, plain)
     scheme, formats = paper.find(asked), find_engine(engine).formats
     if scheme is None:
         raise paper.unknown(asked)

@@ -18,9 +18,12 @@ def find_engine(name: str) -> Engine[object]:
     if module is None:
         known = known_engines()
         raise RequestError(
-            "unknown_engine", f"unknown engine '{name}'", hint=did_you_mean(name, known) or f"so far only {', '.join(known)} is modeled"
+            "unknown_engine",
+            f"unknown engine '{name}'",
+            hint=did_you_mean(name, known) or f"so far only {', '.join(_main_names())} is modeled",
         )
-    engine: Engine[object] = importlib.import_module(f"{module.__name__}.engine").ENGINE
+    front = getattr(module, "FRONTS", {}).get(name, "engine")  # another program around the same engine
+    engine: Engine[object] = importlib.import_module(f"{module.__name__}.{front}").ENGINE
     return engine
 
 
@@ -30,15 +33,21 @@ def known_engines() -> list[str]:
 
 
 def engines() -> list[tuple[Engine[object], tuple[str, ...]]]:
-    """Every engine with the names that people call it by."""
-    names = [module.NAMES for module in _discover.modules(ENGINES).values()]
-    return [(find_engine(called[0]), tuple(called)) for called in names]
+    """Every engine with the names that people call it by, the fronts around one apart."""
+    modules = _discover.modules(ENGINES).values()
+    fronts = {name for module in modules for name in getattr(module, "FRONTS", {})}
+    names = [tuple(name for name in module.NAMES if name not in fronts) for module in modules]
+    return [(find_engine(called[0]), called) for called in (*names, *((name,) for name in sorted(fronts)))]
+
+
+def _main_names() -> list[str]:
+    """The first name of each engine, and of the fronts around it."""
+    return sorted(called[0] for _, called in engines())
 
 
 def reader_of(form: str) -> str:
     """Who runs files of the format ``form`` as they lie, in words."""
-    readers = [name for name in known_engines() if form in find_engine(name).formats]
-    return f"--engine {readers[0]} runs it as it lies" if readers else "llama.cpp runs it as it lies, and is not modeled yet"
+    return f"--engine {next(called[0] for engine, called in engines() if form in engine.formats)} runs it as it lies"
 
 
 def check_reads(engine: Engine[object], model: ModelSpec) -> None:

@@ -7,7 +7,7 @@ from kvplan.render.table import aligned
 _FOOT = (
     "",
     "--engine NAME@VERSION chooses one, the newest unless said; a version between two",
-    "behaves as the older one; --json lists all",
+    "behaves as the older one; --json lists all, and other names that engines go by",
 )
 
 
@@ -16,5 +16,5 @@ def listing(*, as_json: bool) -> str:
     found = registry.engines()
     if as_json:
         return document({"engines": [{"name": names[0], "names": names, "versions": list(engine.versions)} for engine, names in found]})
-    rows = [(", ".join(names), engine.versions[0], engine.versions[-1], str(len(engine.versions))) for engine, names in found]
+    rows = [(names[0], engine.versions[0], engine.versions[-1], str(len(engine.versions))) for engine, names in found]
     return "\n".join((*aligned([("engine", "oldest", "newest", "versions"), *rows], left=frozenset({0, 1, 2})), *_FOOT, ""))

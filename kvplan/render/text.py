@@ -66,7 +66,7 @@ def _remark(entry: Entry, answer: Estimate) -> str:
     if entry.term == "kv_cache":
         growth = answer.kv.marginal_bytes_per_token
         return f"{format_size(growth)} per {'' if growth == answer.kv.bytes_per_token else 'further '}token"
-    if entry.term == "weights":
+    if entry.term == "weights" and sum(other.term == "weights" for other in answer.entries) == 1:
         return f"{answer.size.n_params:,} parameters"
     return ""
 

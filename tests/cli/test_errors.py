@@ -36,7 +36,9 @@ ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7b", "--gpus", "2"], "add --gpu", id="how many of what"),
     pytest.param(["estimate", "llama-2-7b", "--gpus", "2", "--budget", "24GiB"], "a --budget is one device", id="two budgets"),
     pytest.param(["estimate", "llama-2-7b", "--require-fit"], "--require-fit needs a device", id="fit into what"),
-    pytest.param(["estimate", "llama-2-7b", "--engine", "tgi"], "so far only transformers, vllm", id="an engine to come"),
+    pytest.param(
+        ["estimate", "llama-2-7b", "--engine", "tgi"], "so far only llama.cpp, ollama, transformers, vllm", id="an engine to come"
+    ),
     pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
     pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),
     pytest.param(["estimate", "llama-2-7b", "--dtype", "bf17"], "unknown element type 'bf17'", id="an unknown dtype"),
@@ -205,7 +207,7 @@ def test_a_gguf_is_not_taken_for_what_transformers_makes_of_it(kvplan: Run, tmp_
     path = tmp_path / "tiny.gguf"
     head, n_data = header(llama(), llama_tensors())
     path.write_bytes(head + bytes(n_data))
-    found = kvplan("estimate", str(path))
+    found = kvplan("estimate", str(path), "--engine", "transformers")
     assert found.code == 3
     assert "unpacks to 16 bits" in found.err
     assert "kvplan models" in found.err

@@ -44,7 +44,7 @@ def test_int4_in_words(kvplan: Run) -> None:
 def test_file_types_of_llama_cpp_are_refused_with_transformers(kvplan: Run) -> None:
     assert refused(kvplan, "estimate", "llama-2-7b", "--dtype", "Q4_K_M") == (
         "error: --dtype Q4_K_M: a GGUF file's type, which transformers does not keep packed\n"
-        "hint: llama.cpp runs it as it lies, and is not modeled yet; with transformers say nf4, fp4, nf4_double, bnb_8bit, fp8, fp8_block, "
+        "hint: --engine llama.cpp runs it as it lies; with transformers say nf4, fp4, nf4_double, bnb_8bit, fp8, fp8_block, "
         "nvfp4, mxfp4, int4, int8, awq, gptq, gptq_int8\n"
     )
 
@@ -84,3 +84,10 @@ def test_a_plain_type_takes_quantized_weights_back(kvplan: Run, tmp_path: Path, 
     assert weights(option) == 2 * option["model"]["n_params"]
     assert "KV025" in {found["rule"] for found in option["findings"]}
     assert weights(command) < weights(option)  # from_pretrained loads only the rest in it
+
+
+def test_weights_on_paper_are_modeled_on_llama_cpp_too(kvplan: Run) -> None:
+    asked = ("estimate", "llama-2-7b", "--engine", "llama.cpp", "--dtype", "q4_k_m", "--gpu", "rtx-4090", "--json")
+    held = [entry for entry in json.loads(kvplan(*asked).out)["entries"] if entry["term"] == "weights"]
+    assert {entry["place"] for entry in held} == {"gpu0", "host"}
+    assert all(entry["basis"] == "modeled" and entry["low_bytes"] < entry["bytes"] < entry["high_bytes"] for entry in held)

@@ -3,7 +3,7 @@
 import pytest
 
 from kvplan.core.errors import RequestError
-from kvplan.specs.gguf.choice import choose
+from kvplan.specs.gguf.choice import choose, tagged
 
 GIB = 2**30
 
@@ -45,3 +45,21 @@ def test_a_long_list_ends() -> None:
         choose({f"m{i}.gguf": 1 for i in range(60)}, "here")
     assert len(caught.value.details) == 51
     assert "10 more" in caught.value.details[-1]
+
+
+QUANTIZED = ("m-Q4_K_M.gguf", "m-UD-Q4_K_M.gguf", "m-Q8_0.gguf", "BF16/m-BF16-00001-of-00002.gguf", "BF16/m-BF16-00002-of-00002.gguf")
+
+
+@pytest.mark.parametrize(
+    ("tag", "chosen"),
+    [
+        ("Q4_K_M", "m-Q4_K_M.gguf"),
+        ("q8_0", "m-Q8_0.gguf"),
+        ("UD-Q4_K_M", "m-UD-Q4_K_M.gguf"),
+        ("bf16", "BF16/m-BF16-00001-of-00002.gguf"),
+        ("Q4_K", None),
+        ("F16", None),
+    ],
+)
+def test_a_quantization_names_a_file(tag: str, chosen: str | None) -> None:
+    assert tagged(dict.fromkeys((*QUANTIZED, "mmproj-F16.gguf", "README.md"), GIB), tag) == chosen

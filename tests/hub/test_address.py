@@ -16,6 +16,7 @@ HOME = constants.HUGGINGFACE_CO_URL_HOME
         ("Qwen/Qwen3-8B@v1.0", Address("Qwen/Qwen3-8B", "v1.0")),
         ("Qwen/Qwen3-8B@refs/pr/3", Address("Qwen/Qwen3-8B", "refs/pr/3")),
         ("a/b:c-Q4_K_M.gguf", Address("a/b", None, "c-Q4_K_M.gguf")),
+        ("a/b:UD-Q4_K_XL", Address("a/b", None, "UD-Q4_K_XL")),
         ("a/b@main:UD-Q4/c.gguf", Address("a/b", "main", "UD-Q4/c.gguf")),
         ("a/b:config.json", Address("a/b")),
         (f"{HOME}a/b", Address("a/b")),

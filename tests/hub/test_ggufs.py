@@ -23,6 +23,8 @@ def test_a_file_that_is_not_there(hub: Loopback, files: dict[str, bytes], says: 
     hub.repos["org/x"] = files
     with pytest.raises(KvplanError) as caught:
         load_model("org/x:c.gguf")
+    with pytest.raises(KvplanError, match="no such file"):
+        load_model("org/x:Q4_K_M")
     assert (caught.value.kind, caught.value.exit_code, caught.value.hint) == ("file_not_found", 2, says)
 
 
@@ -62,3 +64,12 @@ def test_a_gguf_file_of_the_cache(hub: Loopback, monkeypatch: pytest.MonkeyPatch
     go_offline(monkeypatch, "told")
     for ref in ("org/x:a.gguf", "org/x"):
         assert [caveat.rule for caveat in load_model(ref).caveats] == ["KV017"]
+
+
+def test_a_quantization_of_a_repository(hub: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.repos["org/x"] = {"a-Q4_K_M.gguf": gguf(), "a-Q8_0.gguf": b"", "config.json": b"{}"}
+    assert load_model("org/x:q4_k_m").id == "org/x:q4_k_m"
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(KvplanError) as caught:
+        load_model("org/x:Q5_K_M")
+    assert caught.value.exit_code in (2, 3)

@@ -105,6 +105,7 @@ COMMAND = Command(
         "kvplan estimate ./my-model/config.json --budget 24GiB --json",
         "kvplan estimate --gpu l40s -- transformers llama-2-7b dtype=bfloat16",
         "kvplan estimate --gpu h100-sxm -- vllm serve qwen3-8b --max-model-len 32K --kv-cache-dtype fp8",
+        "kvplan estimate --gpu rtx-4090 --dtype q4_k_m -- llama-server -m qwen3-8b -c 32768 -np 2",
     ),
     run=run,
 )

@@ -32,6 +32,16 @@ def choose(files: Mapping[str, int], where: str, *, prefix: str = "") -> str:
     return next(iter(models))
 
 
+def tagged(files: Mapping[str, int], tag: str) -> str | None:
+    """The model that a quantization names, as -hf org/name:Q4_K_M does: the first of its parts, None where none bears that name.
+
+    Of several (Q4_K_M and UD-Q4_K_M) it is the one with the shortest name.
+    """
+    named = re.compile(rf"(?:^|[-./]){re.escape(tag)}(?=[-.])", re.IGNORECASE)
+    held = {name: size for name, size in files.items() if name.lower().endswith(".gguf") and not _NO_MODEL.search(name.rpartition("/")[2])}
+    return min((name for name in _models(held) if named.search(name)), key=lambda name: (len(name), name), default=None)
+
+
 def _models(files: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Bytes and number of files of each model, by its first part."""
     models: dict[str, tuple[int, int]] = {}

@@ -11,11 +11,12 @@ _ID = re.compile(rf"({_NAME}/{_NAME})(?:@([^:]+))?(?::(.+))?", re.ASCII)
 _PLAIN_ID = re.compile(rf"(?:{_NAME}/)?{_NAME}", re.ASCII)
 _PAGE = re.compile(rf"({_NAME}(?:/{_NAME})?)(?:/(tree|blob|resolve|raw)/(refs/[^/]+/[^/]+|[^/]+)(?:/(.+))?)?", re.ASCII)
 _OTHER_KINDS = ("datasets/", "spaces/", "buckets/", "kernels/", "collections/", "papers/", "docs/")
+_TAG = re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII)  # Q4_K_M, UD-IQ2_XXS
 _HINT = "write it as org/name, org/name@revision or org/name:file.gguf"
 
 
 class Address(NamedTuple):
-    """A repository, the branch, tag or commit where one is named, and the file in it that is the model."""
+    """A repository, the branch, tag or commit where one is named, and the file in it that is the model, or its quantization."""
 
     repo_id: str
     revision: str | None = None
@@ -51,6 +52,8 @@ def parse(ref: str) -> Address | None:
 def _named(repo_id: str, revision: str | None, filename: str | None) -> Address:
     if filename == "config.json":
         filename = None
+    if filename is not None and _TAG.fullmatch(filename):
+        return Address(repo_id, revision, filename)
     if filename is not None and (not filename.lower().endswith(".gguf") or ".." in filename.split("/")):
         shown = Address(repo_id, revision, filename)
         raise RequestError("bad_address", f"{shown}: expected a .gguf file after the id", hint=f"the whole model is {repo_id}")

@@ -23,9 +23,14 @@ def spec_in(repo: Repo, address: Address) -> ModelSpec:
     """The model in ``repo``, or in its file that ``address`` names. Raises KvplanError where there is none or no access."""
     ggufs = [name for name in repo.files if name.lower().endswith(".gguf")]
     if address.filename:
-        if address.filename not in repo.files:
+        if address.filename in repo.files:
+            return _from_gguf(repo, address.filename)
+        from kvplan.specs.gguf import choice
+
+        tagged = choice.tagged(repo.files, address.filename) if "." not in address.filename else None
+        if tagged is None:
             raise _no_file(repo, address, ggufs)
-        return _from_gguf(repo, address.filename)
+        return _from_gguf(repo, tagged)
     only_ggufs = repo.is_whole and not any(name.endswith(_OTHER_WEIGHTS) for name in repo.files)
     if ggufs and (CONFIG not in repo.files or only_ggufs):
         from kvplan.specs.gguf import choice

@@ -67,7 +67,7 @@ def _from_cache(address: Address, problem: UnavailableError) -> ModelSpec:
 
 
 def _is_held(repo: CachedRepo, address: Address) -> bool:
-    if address.filename:
+    if address.filename and "." in address.filename:  # a file, not a quantization
         return address.filename in repo.files
     return CONFIG in repo.files or any(name.endswith(".gguf") for name in repo.files)
 

@@ -1,0 +1,187 @@
+"""Compute buffers: what a step's graph takes on each device.
+
+Source: llama.cpp b11434 src/llama-context.cpp, sched_reserve: the largest graph is reserved at start, at the full context; the
+graphs are in kvplan/engines/llamacpp/graphs. Rows of logits follow a closed rule, measured on b11434.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kvplan.core.ledger import Interval
+from kvplan.core.model import ModelSpec
+from kvplan.engines.llamacpp.cache import Cache, Pool
+from kvplan.engines.llamacpp.context import Context
+from kvplan.engines.llamacpp.devices import CPU, Layout
+from kvplan.engines.llamacpp.graphs.builder import Plan
+from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
+from kvplan.engines.llamacpp.graphs.schedule import reserved
+from kvplan.engines.llamacpp.remembered import Remembered
+from kvplan.engines.llamacpp.rows import Kind
+from kvplan.engines.llamacpp.settings import Settings
+from kvplan.engines.llamacpp.tables import names
+
+_PIPELINE_COPIES = 4  # GGML_SCHED_MAX_COPIES
+_REPEATED = 3  # layers of a kind after which nothing changes any more
+_LAST_HALVES, _LAST_WHOLE = 3, 2  # layers at the end that are laid out always: of those with mixers or feed-forwards alone, of others
+_PLAIN = ("f16", "bf16")
+_MEASURED = ("full", "sliding", "chunked", "mla", "mamba1", "mamba2", "rwkv")
+
+
+class Reserved(NamedTuple):
+    """Bytes by device, CPU (-1) the host; ``spread`` are hundredths that they may be off by, below and above."""
+
+    n_bytes: dict[int, int]
+    spread: tuple[int, int]
+
+    def interval(self, device: int) -> Interval:
+        """The buffer of ``device`` with its bounds."""
+        best = self.n_bytes.get(device, 0)
+        below, above = self.spread
+        return Interval(best * (100 - below) // 100, best, best * (100 + above) // 100)
+
+
+def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
+    """The buffers that one context reserves."""
+    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+    found = dict(_graph(model, settings, _plan(model, settings, context, cache), layout, overridden))
+    rows = logits(model, context, cache, layout, n_copies)
+    found[layout.output] = max(found.get(layout.output, 0), rows)
+    return Reserved(found, _spread(model, settings, context, layout, overridden))
+
+
+_known: Remembered[dict[int, int]] = Remembered(1024)
+
+
+def _graph(model: ModelSpec, settings: Settings, plan: Plan, layout: Layout, overridden: frozenset[int]) -> dict[int, int]:
+    """Bytes by device but for the logits; equal graphs of one model object are laid out once."""
+    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+
+    def lay_out() -> dict[int, int]:
+        stages = _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
+        return reserved(graph_of(model.model_type, plan, stages, layout.output, 0), n_copies)
+
+    sizes = (*plan[:5], tuple(plan.pools.items()), plan.k_type, plan.v_type)
+    return _known.get(model, (sizes, layout, overridden, settings.offload_kqv, n_copies), lay_out)
+
+
+def pipelined(settings: Settings, layout: Layout) -> bool:
+    """Whether several devices work on several steps at once. Source: llama.cpp b11434 src/llama-context.cpp, pipeline_parallel."""
+    plain = settings.offload_kqv and settings.split_mode == "layer" and not settings.override_tensors
+    return len(layout.names) > 1 and layout.all_offloaded and plain and not (settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn)
+
+
+def _plan(model: ModelSpec, settings: Settings, context: Context, cache: Cache) -> Plan:
+    widths: dict[str, int] = {}
+    for held in cache.held:
+        widths[held.row.kind] = max(widths.get(held.row.kind, 0), held.row.v_elems)
+    return Plan(
+        hidden=model.hidden_size,
+        n_tokens=context.n_tokens,
+        n_seqs=context.n_seq_max,
+        n_outputs=context.n_outputs,
+        flash_attn=context.flash_attn,
+        pools={kind: (pool.cells, pool.streams) for kind, pool in cache.pools.items()},
+        k_type=_kind(settings.type_k),
+        v_type=_kind(settings.type_v),
+        v_elems=widths,
+        **_beside(model),
+    )
+
+
+def _beside(model: ModelSpec) -> dict[str, int]:
+    """Elements per token beside the residual stream: inputs of each layer (Gemma 4), and streams beside it (Gemma 3n).
+
+    Source: measured on b11434.
+    """
+    table = next((group for group in model.weights if group.name.startswith("per_layer_model_proj")), None)
+    if table is None:
+        return {}
+    each = table.rows // model.n_layers
+    if any(group.name.startswith("altup_proj") for group in model.weights):
+        return {"per_layer": table.rows + model.hidden_size, "beside": table.rows + 3 * each + 5 * model.hidden_size}
+    return {"per_layer": table.rows, "beside": table.rows + 2 * each}
+
+
+def _kind(name: str) -> str:
+    return "f32" if name == "f32" else "plain" if name in _PLAIN else "quantized"
+
+
+def _stages(model: ModelSpec, settings: Settings, layout: Layout, overridden: frozenset[int]) -> Iterator[Stage]:
+    """Layers one after the other, of equal ones in a row the first few."""
+    i, last, count = 0, None, 0
+    for number, (run, known) in enumerate(zip(model.runs, names(model), strict=True)):
+        for _ in range(run.n_layers):
+            device = layout.blocks[i]
+            experts = CPU if i in overridden else device
+            count = count + 1 if (number, device, experts) == last else 1
+            last = number, device, experts
+            if count <= _REPEATED:
+                yield Stage(run.layer, known, device, experts, device if settings.offload_kqv else CPU)
+            i += 1
+
+
+def _telling(stages: list[Stage], enough: int) -> list[Stage]:
+    """Of many stages the first ``enough`` of each kind, and the last ones."""
+    found, counts = [], dict[tuple[object, ...], int]()
+    last = _LAST_WHOLE if all(stage.layer.mixers and stage.layer.ffns for stage in stages) else _LAST_HALVES
+    for stage in stages[:-last]:
+        layer = stage.layer
+        key = (layer.mixers, layer.ffns, layer.kv_source is None, *stage[1:])
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= enough:
+            found.append(stage)
+    return [*found, *stages[-last:]]
+
+
+def masks(context: Context, pools: Mapping[Kind, Pool]) -> list[int]:
+    """Bytes of the masks, one for each cache of keys."""
+    elem = 2 if context.flash_attn else 4
+    return [pool.cells * context.n_tokens * elem for kind, pool in pools.items() if kind in ("full", "swa", "indexer")]
+
+
+def logits(model: ModelSpec, context: Context, cache: Cache, layout: Layout, n_copies: int) -> int:
+    """The end of the graph: rows of logits, and what is there beside them; nothing where they fit where a mask was.
+
+    Source: measured on b11434.
+    """
+    row = 4 * model.hidden_size
+    rows = 4 * model.vocab_size * context.n_outputs
+    given, whole = masks(context, cache.pools), row * context.n_tokens
+    if layout.output >= 0 and not layout.all_offloaded:  # the last layer's input, and the output's norm
+        return rows + row * context.n_outputs
+    if rows <= max(given, default=0):
+        return 0
+    beside = 5 if layout.output == CPU else 4 if n_copies == 1 else 9
+    return n_copies * sum(given) + (beside + _hole(model, sum(given), whole)) * whole + 40 * context.n_tokens + rows
+
+
+def _hole(model: ModelSpec, given: int, whole: int) -> int:
+    """1 where the masks' memory is taken by what is too small for it: dense, gated feed-forwards behind a norm."""
+    run = model.runs[-1]
+    feeds, known = run.layer.ffns, names(model)[-1]
+    mixer = run.layer.mixers[0] if run.layer.mixers else None
+    if mixer is None or mixer.kind not in ("full", "sliding") or "attn_qkv" in known:
+        return 0
+    if len(feeds) != 1 or feeds[0].kind != "dense" or "ffn_gate" not in known:
+        return 0
+    inner = feeds[0].intermediate * whole // model.hidden_size
+    least = 1 if mixer.n_kv_heads == mixer.n_heads else 2
+    return 1 if least * whole <= given < (2 if "ffn_norm" in known else 1) * inner else 0
+
+
+def _spread(model: ModelSpec, settings: Settings, context: Context, layout: Layout, overridden: frozenset[int]) -> tuple[int, int]:
+    """Narrow where the graph was held against measurements, wide where its steps are only like the architecture's."""
+    mixers = {mixer for run in model.runs for mixer in run.layer.mixers}
+    if not mixers or any(mixer.kind not in _MEASURED or getattr(mixer, "indexer", None) for mixer in mixers):
+        return 30, 60
+    if layout.names and not settings.offload_kqv:
+        return 60, 25
+    scans = any(mixer.kind in ("mamba1", "mamba2") for mixer in mixers)
+    if scans and (layout.names or context.n_seq_max > _FEW):
+        return 25, 40
+    if not context.flash_attn or overridden or (layout.output >= 0 and not layout.all_offloaded):
+        return 15, 25
+    return 8, 8
+
+
+_FEW = 2

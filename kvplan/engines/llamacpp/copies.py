@@ -1,0 +1,51 @@
+"""Keys and values that CUDA's flash attention wants in 16 bits: of a cache in another type it makes a copy, of one layer at a time.
+
+Source: ggml 0.26 src/ggml-cuda/fattn.cu, read, not measured: kernels for many tokens take F16 alone. A cache in float32 is
+converted by the graph itself, on every device.
+"""
+
+from typing import NamedTuple
+
+from kvplan.engines.llamacpp.cache import Cache, Held
+from kvplan.engines.llamacpp.context import Context
+from kvplan.engines.llamacpp.devices import Layout
+from kvplan.engines.llamacpp.rows import Kind
+from kvplan.engines.llamacpp.settings import Settings
+
+_AS_THEY_ARE = ("f16", "f32")
+_BACKENDS = ("CUDA", "ROCm", "MUSA")
+
+
+class Copy(NamedTuple):
+    """The largest copy that a device makes: which cache it is of, and its bytes for each cell."""
+
+    kind: Kind
+    cell_bytes: int
+    n_cells: int
+
+    @property
+    def n_bytes(self) -> int:
+        """All cells and streams."""
+        return self.n_cells * self.cell_bytes
+
+
+def copies(settings: Settings, context: Context, cache: Cache, layout: Layout) -> dict[str, Copy]:
+    """The copy of each device that makes one, by buffer."""
+    if not context.flash_attn or not settings.offload_kqv:
+        return {}
+    found: dict[str, Copy] = {}
+    for held in cache.held:
+        copy = Copy(held.row.kind, _cell_bytes(held, settings), cache.pools[held.row.kind].n_cells)
+        for device in dict.fromkeys(layout.blocks[held.first : held.first + held.n_layers]):
+            name = layout.name(device)
+            if name.startswith(_BACKENDS) and copy.n_bytes > (found[name].n_bytes if name in found else 0):
+                found[name] = copy
+    return found
+
+
+def _cell_bytes(held: Held, settings: Settings) -> int:
+    """Of what attention reads; values that are a part of the keys (MLA) are not copied apart."""
+    if held.row.kind not in ("full", "swa"):
+        return 0
+    parts = ((held.row.k_elems, settings.type_k), (held.row.v_elems, settings.type_v))
+    return sum(2 * elems for elems, kind in parts if kind not in _AS_THEY_ARE)

@@ -1,0 +1,93 @@
+"""What ``--fit`` makes of a context and a placement that nobody named: what devices hold with a margin.
+
+Source: llama.cpp b11434 common/fit.cpp: memory is measured at the least and at the trained context, and the context is taken on the
+line between them; where that is still too much, layers stay on the host.
+"""
+
+from collections.abc import Callable
+
+from kvplan.core.device import Node
+from kvplan.core.model import ModelSpec
+from kvplan.core.units import MIB
+from kvplan.engines.llamacpp.devices import CPU
+from kvplan.engines.llamacpp.laid import Laid
+from kvplan.engines.llamacpp.projector import projector
+from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
+
+_STEP = 256
+_SERVERS = ("server", "cli", "ollama")
+
+
+def fitted(model: ModelSpec, settings: Settings, node: Node) -> Settings:
+    """The settings with the context and the placement that ``--fit`` chooses; as they are where both were said, or no device is known."""
+    if not settings.fit or not settings.devices or not node.gpus:
+        return settings
+    settings = _shortened(model, settings, node)
+    return settings if by_hand(settings) else _moved(model, settings, node)
+
+
+def by_hand(settings: Settings) -> bool:
+    """Whether the command places layers or tensors itself: then ``--fit`` moves none."""
+    placed = settings.n_gpu_layers != AUTO_LAYERS or settings.tensor_split or settings.override_tensors
+    return bool(placed or settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn)
+
+
+def _shortened(model: ModelSpec, settings: Settings, node: Node) -> Settings:
+    trained = model.max_ctx_tokens
+    if settings.n_ctx or trained is None or trained <= settings.fit_ctx:
+        return settings
+    budget = _budget(settings, node)
+    most = _on_devices(Laid(model, settings._replace(n_ctx=trained), node))
+    if most <= budget:
+        return settings
+    least = _on_devices(Laid(model, settings._replace(n_ctx=settings.fit_ctx), node))
+    room = max(0, budget - least) * (trained - settings.fit_ctx) // max(1, most - least)
+    step = _STEP * (1 if settings.kv_unified else settings.n_parallel)
+    return settings._replace(n_ctx=max(settings.fit_ctx, (settings.fit_ctx + room) // step * step))
+
+
+def _moved(model: ModelSpec, settings: Settings, node: Node) -> Settings:
+    """Experts of the first layers to the host, as few as will do; where that is not enough or there are none, whole layers.
+
+    llama.cpp moves parts of a layer's experts too and so keeps a little more on devices.
+    """
+    budget = _budget(settings, node)
+
+    def fits(other: Settings) -> bool:
+        return _on_devices(Laid(model, other, node)) <= budget
+
+    if fits(settings):
+        return settings
+    n_layers = model.n_layers
+    if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
+        if fits(settings._replace(n_cpu_moe=n_layers)):
+            return settings._replace(n_cpu_moe=_least(lambda n: fits(settings._replace(n_cpu_moe=n)), n_layers))
+        settings = settings._replace(n_cpu_moe=n_layers)
+    left_out = _least(lambda n: fits(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
+    return settings._replace(n_gpu_layers=n_layers + 1 - left_out)
+
+
+def _least(fits: Callable[[int], bool], most: int) -> int:
+    """The least number up to ``most`` from which on it fits; ``most`` where nothing does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle + 1, high)
+    return low
+
+
+def _budget(settings: Settings, node: Node) -> int:
+    """Free bytes of all devices less the margin of each."""
+    margins = [*settings.fit_target_mib, *settings.fit_target_mib[-1:] * len(settings.devices)]
+    places = node.places()
+    return sum((places[index].usable_bytes or 0) - margin * MIB for index, margin in zip(settings.devices, margins, strict=False))
+
+
+def _on_devices(laid: Laid) -> int:
+    """Model, caches and graphs on devices: what it calls projected. A server adds the projector: tools/server/server-context.cpp."""
+    names = laid.layout.names
+    weights = sum(n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names)
+    caches = sum(n_bytes for (_, name), n_bytes in laid.cached.items() if name in names)
+    graphs = sum(n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU)
+    beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host") if laid.settings.app in _SERVERS else 0
+    return weights + caches + graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside

@@ -1,0 +1,47 @@
+"""What people should know of their settings."""
+
+import pytest
+
+from kvplan.core.device import Node
+from kvplan.engines.llamacpp.advice import advice
+from tests.engines.llamacpp.resolving import LLAMA, NOWHERE, cards, settled
+
+CARD = cards("rtx-3090", 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "node", "rules"),
+    [
+        ("llama-server -m x -np 1", NOWHERE, []),
+        ("llama-server -m x", NOWHERE, ["KV331"]),
+        ("llama-server -m x -c 8192 -np 4", NOWHERE, ["KV331"]),
+        ("llama-bench -m x -n 0", CARD, []),
+        ("llama-cli -m x -ngl 9", CARD, ["KV332"]),
+        ("llama-cli -m x -ngl 9", NOWHERE, []),
+        ("llama-cli -m x -ngl 9 --fit off", CARD, []),
+        ("llama-cli -m x -ot exps=CPU", CARD, ["KV332"]),
+        ("llama-cli -m x --n-cpu-moe 3", CARD, ["KV332"]),
+        ("llama-cli -m x", CARD, []),
+        ("llama-cli -m x -md d.gguf", NOWHERE, ["KV333"]),
+        ("llama-cli -m x --spec-type draft-mtp", NOWHERE, []),
+    ],
+)
+def test_rules(line: str, node: Node, rules: list[str]) -> None:
+    assert [finding.rule for finding in advice(LLAMA, settled(line, node=node), node)] == rules
+
+
+def test_slots_round_up() -> None:
+    """Source: measured on b11434: -c 4096 -np 3 is 1536 x 3 = 4608."""
+    message = advice(LLAMA, settled("llama-server -m x -c 4096 -np 3"), NOWHERE)[0].message
+    assert message == "each of 3 slots holds 1,536 tokens: 4,608 in all, 512 more than asked for"
+    message = advice(LLAMA, settled("llama-server -m x -c 8192 -np 4"), NOWHERE)[0].message
+    assert message == "each of 4 slots holds 2,048 tokens: 8,192 in all"
+
+
+def test_a_newer_build() -> None:
+    assert advice(LLAMA, settled("llama-cli -m x", "b20000"), NOWHERE)[0].rule == "KV330"
+
+
+def test_ollama_has_words_of_its_own_for_layers() -> None:
+    settings = settled("llama-cli -m x -ngl 9", node=CARD)._replace(app="ollama")
+    assert ["num_gpu" in finding.message for finding in advice(LLAMA, settings, CARD)] == [True]

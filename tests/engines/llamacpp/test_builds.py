@@ -1,0 +1,58 @@
+"""What older builds make of the same command."""
+
+import pytest
+
+import kvplan
+from kvplan.core.device import Node
+from kvplan.engines.llamacpp.cache import cache
+from kvplan.engines.llamacpp.context import Context, resolved
+from kvplan.engines.llamacpp.devices import layout
+from kvplan.engines.llamacpp.rules import VERSIONS
+from tests.engines.llamacpp.resolving import cards, settled
+
+NOWHERE = Node(None, None, ())
+GEMMA, LLAMA = kvplan.load_model("gemma-3-1b"), kvplan.load_model("llama-3.1-8b")
+
+
+def context(line: str, build: str) -> Context:
+    return resolved(LLAMA, settled(f"llama-server -m x {line}", build))
+
+
+@pytest.mark.parametrize(("build", "n_ctx", "n_ctx_seq"), [("b6924", 1000, 333), ("b6981", 1536, 512), ("b11434", 1536, 512)])
+def test_contexts_are_padded_since_november_2025(build: str, n_ctx: int, n_ctx_seq: int) -> None:
+    found = context("-c 1000 -np 3", build)
+    assert (found.n_ctx, found.n_ctx_seq) == (n_ctx, n_ctx_seq)
+
+
+@pytest.mark.parametrize(
+    ("build", "flash", "full", "windows"),
+    [
+        ("b6325", "off", 992, 544),
+        ("b6325", "on", 1024, 768),
+        ("b6868", "on", 980, 524),
+        ("b6981", "off", 1024, 768),
+        ("b11434", "on", 1024, 768),
+    ],
+)
+def test_cells_are_padded_by_build(build: str, flash: str, full: int, windows: int) -> None:
+    """Source: public log of b6182 without flash attention: 640 cells of 512 tokens of window and a step of 128."""
+    settings = settled(f"llama-completion -m x -c 980 -ub 12 -fa {flash}", build, model=GEMMA)
+    found = cache(GEMMA, settings, resolved(GEMMA, settings), GEMMA.runs)
+    assert {kind: pool.cells for kind, pool in found.pools.items()} == {"full": full, "swa": windows}
+
+
+@pytest.mark.parametrize(("build", "n_outputs"), [("b8000", 512), ("b9490", 2)])
+def test_servers_reserved_a_row_for_every_token(build: str, n_outputs: int) -> None:
+    assert context("-c 4096 -np 2", build).n_outputs == n_outputs
+
+
+@pytest.mark.parametrize(("build", "blocks", "output"), [("b7426", (-1, -1, 0, 0), -1), ("b7540", (-1, -1, -1, 0), 0)])
+def test_the_output_layer_was_offloaded_last(build: str, blocks: tuple[int, ...], output: int) -> None:
+    node = cards("rtx-4090", 1)
+    found = layout(settled("llama-server -m x -ngl 2", build, node=node), node, 4)
+    assert (found.blocks, found.output) == (blocks, output)
+
+
+@pytest.mark.parametrize("build", VERSIONS)
+def test_every_build_answers(build: str) -> None:
+    assert context("-c 4096", build).n_ctx == 4096
