@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kvplan.core.model import ModelSpec
-from kvplan.core.units import ceil_to
+from kvplan.core.units import ceil_div, ceil_to
 from kvplan.engines.llamacpp.rules import rules_for
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -41,9 +41,10 @@ def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> 
     n_seq = settings.n_parallel
     n_batch = min(asked, settings.n_batch) if causal(model) else settings.n_batch
     n_ubatch = min(n_batch, settings.n_ubatch or n_batch)
-    pad = rules_for(settings.version)[0].ctx_pad
-    padded = ceil_to(asked, pad)
-    n_ctx_seq = padded if settings.kv_unified else ceil_to(max(1, padded // n_seq), pad)
+    rules = rules_for(settings.version)[0]
+    padded = ceil_to(asked, rules.ctx_pad)
+    each = ceil_div(padded, n_seq) if rules.cell_pad == "flash_attn" else max(1, padded // n_seq)  # rounded up where cells are padded alone
+    n_ctx_seq = padded if settings.kv_unified else ceil_to(each, rules.ctx_pad)
     n_tokens = ceil_to(min(asked, n_ubatch), n_seq)
     return Context(
         n_ctx=padded if settings.kv_unified else max(padded, n_ctx_seq * n_seq),

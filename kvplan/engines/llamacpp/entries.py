@@ -21,7 +21,7 @@ _NAMES: dict[Kind, str] = {
     "hca": "compressed entries, heavy",
     "state": "recurrent states",
 }
-COPIES = "copy of keys and values for flash attention"
+COPIES = "copy of keys and values"
 _CONTEXT = Interval(250 * MIB, 450 * MIB, 700 * MIB)
 """A device's driver context, its kernels and their libraries: commonly 0.3 to 0.6 GiB."""
 
@@ -92,7 +92,7 @@ def _graph(laid: Laid) -> Iterator[Entry]:
     for name, copy in laid.copies.items():
         size = Interval(0, copy.n_bytes, copy.n_bytes)  # it may lie where the graph has a hole
         formula, given = (
-            "{cells} cells of the widest layer in 16 bits, {bytes} bytes of each",
+            "{cells} cells of one layer in 16 bits for flash attention, {bytes} bytes of each",
             {"cells": copy.n_cells, "bytes": copy.cell_bytes},
         )
         source = "ggml 0.26 src/ggml-cuda/fattn.cu"

@@ -4,9 +4,11 @@ import pytest
 
 import kvplan
 from kvplan.core.device import Node
+from kvplan.core.units import MIB
 from kvplan.engines.llamacpp.cache import cache
 from kvplan.engines.llamacpp.context import Context, resolved
-from kvplan.engines.llamacpp.devices import layout
+from kvplan.engines.llamacpp.devices import CPU, layout
+from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.rules import VERSIONS
 from tests.engines.llamacpp.resolving import cards, settled
 
@@ -56,3 +58,19 @@ def test_the_output_layer_was_offloaded_last(build: str, blocks: tuple[int, ...]
 @pytest.mark.parametrize("build", VERSIONS)
 def test_every_build_answers(build: str) -> None:
     assert context("-c 4096", build).n_ctx == 4096
+
+
+@pytest.mark.parametrize(("build", "n_cells"), [("b6325", 4 * 512), ("b6868", 4 * 256), ("b6981", 4 * 512), ("b11434", 4 * 512)])
+def test_slots_that_do_not_divide_the_context(build: str, n_cells: int) -> None:
+    """1025 tokens of four slots: rounded up and padded, then rounded down, then padded to 1280 before they are divided."""
+    settings = settled("llama-server -m x -c 1025 -np 4", build)
+    found = cache(LLAMA, settings, resolved(LLAMA, settings), LLAMA.runs)
+    assert found.pools["full"].n_cells == n_cells
+
+
+@pytest.mark.parametrize(("build", "mib"), [("b9000", 298), ("b9490", 132)])
+def test_rows_of_logits_made_compute_buffers_larger(build: str, mib: int) -> None:
+    """Source: llama.cpp PR 23861 and 23988: what Llama 3 8B reserved before and since."""
+    model = kvplan.load_model("llama-3-8b")
+    found = Laid(model, settled("llama-server -m x -c 8192 -np 1 -dev none", build, model=model), NOWHERE)
+    assert found.compute.n_bytes[CPU] / MIB == pytest.approx(mib, abs=1)

@@ -57,7 +57,7 @@ def test_it_is_a_line_of_the_ledger_and_grows_with_the_context() -> None:
     load = Workload(4096, 1, 4095)
     settings = settled("llama-server -m x -c 8192 -ctk q8_0 -ctv q8_0", node=ONE)
     entries = Deployment(LLAMA, settings, ONE).entries(load)
-    line = next(entry for entry in entries if entry.name.startswith("copy of keys"))
+    line = next(entry for entry in entries if entry.name == "copy of keys and values")
     assert (line.term, line.place, line.size) == ("compute_buffer", "gpu0", (0, 33554432, 33554432))
     without = [entry for entry in entries if entry is not line]
     laid = Laid(LLAMA, settings, ONE)
