@@ -33,8 +33,16 @@ class Term(NamedTuple):
 
 
 def reconcile(estimate: Estimate, record: Record) -> tuple[Term, ...]:
-    """What the run got to: weights, cache and states to the byte; on a GPU the transients, the peaks and the process too."""
-    return (*_exact(estimate, record), *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
+    """What the run got to: weights, cache and states to the byte; on a GPU, real or not, transients and peaks; on a real one the rest.
+
+    The peaks of a processor are recorded and not compared: the estimate is of a GPU's attention kernels.
+    """
+    exact = tuple(_exact(estimate, record))
+    if record.device.kind == "trace":
+        return (*exact, *_live(estimate, record))
+    if record.device.kind == "cuda":
+        return (*exact, *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
+    return exact
 
 
 def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
@@ -50,7 +58,8 @@ def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
 
 
 def _live(estimate: Estimate, record: Record) -> Iterator[Term]:
-    """Peaks of live tensors: torch's own, less what was there before the run and belongs to no weight (buffers, workspaces)."""
+    """Peaks of live tensors, torch's own or a trace's, less what was there before the run and belongs to no weight (buffers,
+    workspaces)."""
     if record.model is None or record.loaded is None or record.loaded.allocated_bytes is None:
         return
     weights, others = record.model.parameter_bytes, record.loaded.allocated_bytes - record.model.parameter_bytes
