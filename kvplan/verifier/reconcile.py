@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kvplan.core.ledger import Interval, exactly, total
 from kvplan.core.units import MIB
 from kvplan.estimator import Estimate
-from kvplan.verifier.record import Record, Snapshot
+from kvplan.verifier.record import Built, Record, Snapshot
 
 # Peaks are compared with room for what no tensor of the model accounts for: each allocation is rounded to 512 bytes, and
 # attention kernels take scratch whose size no public source gives. The formulas themselves miss traces of the modeling code
@@ -48,7 +48,7 @@ def reconcile(estimate: Estimate, record: Record) -> tuple[Term, ...]:
 def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
     """What arithmetic gives: no tolerance."""
     if record.model:
-        yield Term("weights", "load", _sum(estimate, "weights"), record.model.parameter_bytes, 0)
+        yield Term("weights", "load", _sum(estimate, "weights"), _weights(record.model), 0)
     phases = [phase for phase in (record.prefill, record.decode) if phase]
     if len(phases) == 2 or (phases and estimate.workload.decode_steps == 0):  # the fuller of two moments needs both
         yield Term("kv_cache", "decode", _sum(estimate, "kv_cache"), max(phase.kv_bytes for phase in phases), 0)
@@ -62,7 +62,8 @@ def _live(estimate: Estimate, record: Record) -> Iterator[Term]:
     workspaces)."""
     if record.model is None or record.loaded is None or record.loaded.allocated_bytes is None:
         return
-    weights, others = record.model.parameter_bytes, record.loaded.allocated_bytes - record.model.parameter_bytes
+    weights = _weights(record.model)
+    others = record.loaded.allocated_bytes - weights
     phases = estimate.phases
     highest = 0
     for name, phase, expected in (
@@ -115,6 +116,11 @@ def _taken(before: Snapshot, after: Snapshot) -> int | None:
     if after.device_used_bytes is None or before.device_used_bytes is None:
         return None
     return after.device_used_bytes - before.device_used_bytes
+
+
+def _weights(model: Built) -> int:
+    """What a checkpoint holds: parameters, and buffers that are saved with them (a router's bias that training balances)."""
+    return model.parameter_bytes + model.saved_buffer_bytes
 
 
 def _tolerance(beyond_weights: int) -> int:

@@ -42,7 +42,10 @@ class Snapshot(NamedTuple):
 
 
 class Built(NamedTuple):
-    """The model as Transformers built it; distinct parameters, tied ones once. ``attn`` is the attention that it chose."""
+    """The model as Transformers built it; distinct parameters, tied ones once. ``attn`` is the attention that it chose.
+
+    ``saved_buffer_bytes`` are those of the buffers that a checkpoint holds, like weights.
+    """
 
     architecture: str
     attn: str
@@ -50,6 +53,7 @@ class Built(NamedTuple):
     parameter_bytes: int
     buffer_bytes: int
     seconds: float
+    saved_buffer_bytes: int = 0
 
 
 class Phase(NamedTuple):

@@ -151,6 +151,13 @@ def test_a_model_too_large_for_any_machine_beside_its_estimate() -> None:
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 3 * 2**20  # KiB
 
 
+def test_buffers_that_are_saved_count_as_weights(tmp_path: Path) -> None:
+    found = verify(write(tmp_path, FAMILIES["deepseek_v3: latent attention"] | {"dtype": "bfloat16"}), ctx=24, backend="trace")
+    assert found.record.model
+    assert found.record.model.saved_buffer_bytes == 2 * 8 * 4  # layers with experts · experts · bytes
+    assert found.ok, found.terms
+
+
 def test_a_trace_of_part_of_a_model_is_recorded(tmp_path: Path) -> None:
     found = verify(write(tmp_path, LLAMA), ctx=24, prompt=20, backend="trace", n_layers=1, record_in=tmp_path, timeout_s=240)
     assert found.ok, found.terms
