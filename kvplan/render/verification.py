@@ -4,7 +4,7 @@ from kvplan.core.units import format_size
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned
 from kvplan.verifier.reconcile import Term
-from kvplan.verifier.verification import Verification, timings
+from kvplan.verifier.verification import UNSEEN, Verification, timings
 
 _HEAD = ("term", "phase", "estimate", "measured", "off by", "allowed", "")
 
@@ -19,9 +19,10 @@ def text(found: Verification) -> str:
     )
     versions = " · ".join(f"{name} {value}" for name, value in record.versions.items() if value)
     lines = aligned([_HEAD, *(_row(term) for term in found.terms)], left=frozenset({0, 1, 6}))
+    unseen = (f"not seen: {'; '.join(UNSEEN)}",) if found.tier == "trace" else ()
     verdict = "agrees with the estimate" if found.ok else "does not agree with the estimate"
     saved = (f"recorded in {found.saved}",) if found.saved else ()
-    return "\n".join((head, "", *lines, "", took, versions, *saved, verdict, ""))
+    return "\n".join((head, "", *lines, "", *((took,) if took else ()), versions, *unseen, *saved, verdict, ""))
 
 
 def as_json(found: Verification) -> dict[str, object]:
@@ -38,6 +39,7 @@ def as_json(found: Verification) -> dict[str, object]:
             "timings": timings(record),
             "versions": record.versions,
             "device": record.device._asdict(),
+            "unseen": list(UNSEEN) if found.tier == "trace" else [],
         }
     )
 

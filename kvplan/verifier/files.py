@@ -16,8 +16,9 @@ def name(record: Record) -> str:
     """``h200_llama-2-7b_ctx4096_b8_2026-11-29T150000Z.json``: GPU, model, context, batch, date."""
     job = record.job
     known = names.with_label(record.device.name)
-    gpu = known[0] if record.device.kind == "cuda" and len(known) == 1 else record.device.name if record.device.kind == "cuda" else "cpu"
-    return f"{_slug(gpu)}_{_slug(job.id)}_ctx{job.ctx_tokens}_b{job.batch}_{record.taken_at.replace(':', '')}.json"
+    gpu = known[0] if len(known) == 1 else record.device.name
+    where = gpu if record.device.kind == "cuda" else record.device.kind
+    return f"{_slug(where)}_{_slug(job.id)}_ctx{job.ctx_tokens}_b{job.batch}_{record.taken_at.replace(':', '')}.json"
 
 
 def write(record: Record, folder: Path) -> Path:

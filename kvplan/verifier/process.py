@@ -23,7 +23,7 @@ def measure(job: Job, *, timeout_s: float, python: str = sys.executable) -> Reco
     command = [python, "-m", "kvplan.verifier.child"]
     try:
         done = subprocess.run(
-            command, input=json.dumps(job._asdict()), capture_output=True, text=True, timeout=timeout_s, env=_environment(), check=False
+            command, input=json.dumps(job._asdict()), capture_output=True, text=True, timeout=timeout_s, env=_environment(job), check=False
         )
     except subprocess.TimeoutExpired:
         raise ChildError(f"no answer within {timeout_s:g} s") from None
@@ -39,10 +39,11 @@ def dumps(record: Record) -> str:
     return json.dumps({"schema_version": 1, **to_json(record)}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _environment() -> dict[str, str]:
-    """This package on the path, the Hub out of reach: a config names no weights that would be needed."""
+def _environment(job: Job) -> dict[str, str]:
+    """This package on the path, the Hub out of reach: a config names no weights that would be needed. A trace sees no GPU."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    return os.environ | {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
+    quiet = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
+    return os.environ | quiet | {"PYTHONPATH": path} | ({"CUDA_VISIBLE_DEVICES": ""} if job.device == "trace" else {})
 
 
 def _how_it_ended(code: int) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kvplan.core.ledger import Interval, exactly, total
 from kvplan.core.units import MIB
 from kvplan.estimator import Estimate
-from kvplan.verifier.record import Record, Snapshot
+from kvplan.verifier.record import Built, Record, Snapshot
 
 # Peaks are compared with room for what no tensor of the model accounts for: each allocation is rounded to 512 bytes, and
 # attention kernels take scratch whose size no public source gives. The formulas themselves miss traces of the modeling code
@@ -33,14 +33,22 @@ class Term(NamedTuple):
 
 
 def reconcile(estimate: Estimate, record: Record) -> tuple[Term, ...]:
-    """What the run got to: weights, cache and states to the byte; on a GPU the transients, the peaks and the process too."""
-    return (*_exact(estimate, record), *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
+    """What the run got to: weights, cache and states to the byte; on a GPU, real or not, transients and peaks; on a real one the rest.
+
+    The peaks of a processor are recorded and not compared: the estimate is of a GPU's attention kernels.
+    """
+    exact = tuple(_exact(estimate, record))
+    if record.device.kind == "trace":
+        return (*exact, *_live(estimate, record))
+    if record.device.kind == "cuda":
+        return (*exact, *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
+    return exact
 
 
 def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
     """What arithmetic gives: no tolerance."""
     if record.model:
-        yield Term("weights", "load", _sum(estimate, "weights"), record.model.parameter_bytes, 0)
+        yield Term("weights", "load", _sum(estimate, "weights"), _weights(record.model), 0)
     phases = [phase for phase in (record.prefill, record.decode) if phase]
     if len(phases) == 2 or (phases and estimate.workload.decode_steps == 0):  # the fuller of two moments needs both
         yield Term("kv_cache", "decode", _sum(estimate, "kv_cache"), max(phase.kv_bytes for phase in phases), 0)
@@ -50,10 +58,12 @@ def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
 
 
 def _live(estimate: Estimate, record: Record) -> Iterator[Term]:
-    """Peaks of live tensors: torch's own, less what was there before the run and belongs to no weight (buffers, workspaces)."""
+    """Peaks of live tensors, torch's own or a trace's, less what was there before the run and belongs to no weight (buffers,
+    workspaces)."""
     if record.model is None or record.loaded is None or record.loaded.allocated_bytes is None:
         return
-    weights, others = record.model.parameter_bytes, record.loaded.allocated_bytes - record.model.parameter_bytes
+    weights = _weights(record.model)
+    others = record.loaded.allocated_bytes - weights
     phases = estimate.phases
     highest = 0
     for name, phase, expected in (
@@ -106,6 +116,11 @@ def _taken(before: Snapshot, after: Snapshot) -> int | None:
     if after.device_used_bytes is None or before.device_used_bytes is None:
         return None
     return after.device_used_bytes - before.device_used_bytes
+
+
+def _weights(model: Built) -> int:
+    """What a checkpoint holds: parameters, and buffers that are saved with them (a router's bias that training balances)."""
+    return model.parameter_bytes + model.saved_buffer_bytes
 
 
 def _tolerance(beyond_weights: int) -> int:

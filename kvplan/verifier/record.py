@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 class Job(NamedTuple):
     """One run to measure: the model of ``config`` with random weights, a prefill of ``prompt_tokens``, then decode to ``ctx_tokens``.
 
-    ``device`` is ``cuda`` or ``cpu``; ``attn``, ``cache`` and ``forward`` are those of the Transformers engine. A model
+    ``device`` is ``cuda``, ``cpu`` or ``trace``; ``attn``, ``cache`` and ``forward`` are those of the Transformers engine. A model
     whose parameters take more than ``max_bytes`` (None: the memory that is free) is refused before anything is allocated.
     """
 
@@ -27,7 +27,8 @@ class Job(NamedTuple):
 class Snapshot(NamedTuple):
     """Memory at one moment, None where nobody tells.
 
-    The first four are those of torch's caching allocator, peaks since the phase began. ``process_bytes`` and
+    The first four are those of torch's caching allocator, peaks since the phase began; on the CPU and in a trace the first two
+    are the bytes of live tensors, each storage once, as operators make them and let go of them. ``process_bytes`` and
     ``device_used_bytes`` are the driver's (what it reserves for itself not counted), ``free_bytes`` is CUDA's.
     """
 
@@ -41,7 +42,10 @@ class Snapshot(NamedTuple):
 
 
 class Built(NamedTuple):
-    """The model as Transformers built it; distinct parameters, tied ones once. ``attn`` is the attention that it chose."""
+    """The model as Transformers built it; distinct parameters, tied ones once. ``attn`` is the attention that it chose.
+
+    ``saved_buffer_bytes`` are those of the buffers that a checkpoint holds, like weights.
+    """
 
     architecture: str
     attn: str
@@ -49,6 +53,7 @@ class Built(NamedTuple):
     parameter_bytes: int
     buffer_bytes: int
     seconds: float
+    saved_buffer_bytes: int = 0
 
 
 class Phase(NamedTuple):

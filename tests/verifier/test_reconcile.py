@@ -129,3 +129,16 @@ def test_a_run_that_ran_out_of_memory_is_compared_as_far_as_it_got(estimated: Es
     assert list(by_name(loaded)) == [("weights", "load"), ("workspace", "load")]
     assert ("kv_cache", "decode") not in by_name(reconcile(estimated, RECORD._replace(decode=None)))
     assert reconcile(estimated, RECORD._replace(model=None, loaded=None, prefill=None, decode=None)) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "terms"),
+    [
+        pytest.param("trace", {"weights", "kv_cache", "peak", "activations"}, id="a trace knows tensors alone"),
+        pytest.param("cpu", {"weights", "kv_cache"}, id="a processor has kernels of its own"),
+    ],
+)
+def test_what_is_compared_where_no_gpu_ran(estimated: Estimate, kind: str, terms: set[str]) -> None:
+    found = reconcile(estimated, RECORD._replace(device=RECORD.device._replace(kind=kind)))
+    assert {term.term for term in found} == terms
+    assert all(term.ok for term in found)

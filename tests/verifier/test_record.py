@@ -41,6 +41,7 @@ def test_anything_else_does_not(text: str) -> None:
         pytest.param("cuda", "NVIDIA GeForce RTX 4060 Ti", "nvidia-geforce-rtx-4060-ti", id="a name that two cards share"),
         pytest.param("cuda", "Some/GPU (X)", "some-gpu-x", id="unknown"),
         pytest.param("cpu", "x86_64", "cpu", id="cpu"),
+        pytest.param("trace", "a GPU of compute capability 8.0", "trace", id="trace"),
     ],
 )
 def test_the_file_name_says_what_was_measured(kind: str, device: str, gpu: str, tmp_path: Path) -> None:

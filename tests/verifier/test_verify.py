@@ -9,11 +9,13 @@ import pytest
 
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import GIB, KIB
-from kvplan.render.verification import as_json
-from kvplan.verifier import verify
+from kvplan.hardware import nvml
+from kvplan.render.verification import as_json, text
+from kvplan.verifier import checks, verify
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
+from kvplan.verifier.verification import timings
 from tests.gguf.writing import header, llama, llama_tensors
 from tests.hardware.memory import fake_memory, hide_memory
 from tests.verifier.models import LLAMA, write
@@ -78,7 +80,22 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pretend_torch(monkeypatch)
     forbid_runs(monkeypatch)
     with pytest.raises(UnavailableError, match="no attached GPU"):
-        verify(write(tmp_path, LLAMA))
+        verify(write(tmp_path, LLAMA), backend="cuda")
+
+
+def test_the_tier_is_that_of_the_hardware_unless_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvplan.hardware.presence.driver", lambda: False)
+    assert checks.tier(None) == "trace"
+    monkeypatch.setattr("kvplan.hardware.presence.driver", lambda: True)
+    monkeypatch.setattr("kvplan.hardware.nvml.devices", lambda: [nvml.Device("NVIDIA H200", "GPU-1", 150 * GIB, 0, 0, (9, 0))])
+    assert checks.tier(None) == "cuda"
+    assert checks.tier("cpu") == "cpu"
+
+
+@pytest.mark.parametrize("options", [{"gpu": "local"}, {"budget": "24GiB"}, {"gpus": "2"}])
+def test_a_trace_is_on_no_hardware(options: "Keywords", tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="on no hardware at all, not on"):
+        verify(write(tmp_path, LLAMA), backend="trace", **options)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +160,9 @@ def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stdout: str = "
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
 
 
-def ended(outcome: str) -> str:
-    job = Job("x", LLAMA, "bfloat16", 24, 1, 23, device="cpu")
-    record = Record(job, outcome, "words of the run", "2026-11-29T12:00:00Z", {}, Device("cpu", "x86_64", None, None, None), Snapshot())
+def ended(outcome: str, device: str = "cpu") -> str:
+    job = Job("x", LLAMA, "bfloat16", 24, 1, 23, device=device)
+    record = Record(job, outcome, "words of the run", "2026-11-29T12:00:00Z", {}, Device(device, "x86_64", None, None, None), Snapshot())
     return json.dumps(to_json(record))
 
 
@@ -168,3 +185,21 @@ def test_running_out_of_memory_is_an_answer_and_not_ok(monkeypatch: pytest.Monke
     assert not found.ok
     assert found.terms == ()
     assert as_json(found)["timings"] == {"build_s": None, "prefill_s": None, "decode_step_s": None}
+
+
+def test_a_trace_needs_no_memory_and_says_what_it_can_not_see(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: dict[str, dict[str, str]] = {}
+
+    def run(*_: object, env: dict[str, str], **__: object) -> "subprocess.CompletedProcess[str]":
+        given["env"] = env
+        return subprocess.CompletedProcess([], 0, ended("ran", "trace"), "")
+
+    pretend_torch(monkeypatch)
+    hide_memory(monkeypatch, tmp_path)
+    monkeypatch.setattr(subprocess, "run", run)
+    found = verify("llama-3-70b", ctx="32k", batch="8", backend="trace")
+    assert given["env"]["CUDA_VISIBLE_DEVICES"] == ""
+    assert as_json(found)["tier"] == "trace"
+    assert as_json(found)["unseen"]
+    assert set(timings(found.record).values()) == {None}
+    assert "not seen: scratch within kernels" in text(found)

@@ -1,5 +1,7 @@
 """``kvplan verify``."""
 
+from typing import TYPE_CHECKING
+
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
@@ -7,9 +9,15 @@ from kvplan.core.units import parse_count
 from kvplan.estimator import Options
 from kvplan.verifier import files
 
+if TYPE_CHECKING:
+    from kvplan.verifier.checks import Tier
+
+
+_TIERS: "dict[str, Tier]" = {"cuda": "cuda", "cpu": "cpu", "trace": "trace"}
+
 
 def run(said: Said) -> int:
-    """A real run beside its estimate; exit 1 when a term is out of its tolerance."""
+    """A run beside its estimate; exit 1 when a term is out of its tolerance."""
     from kvplan.render import verification
     from kvplan.render.envelope import dumps
     from kvplan.verifier.verification import answer
@@ -20,7 +28,7 @@ def run(said: Said) -> int:
     layers = said.values.get("layers")
     found = answer(
         Options(model=said.words[0], command=(), **known),
-        backend="cpu" if said.values.get("backend") == "cpu" else "cuda",
+        backend=_TIERS.get(said.values.get("backend") or ""),
         n_layers=None if layers is None else parse_count(layers, option="--layers"),
         record_in=files.FOLDER if "record" in said.flags else None,
     )
@@ -31,13 +39,17 @@ def run(said: Said) -> int:
 
 COMMAND = Command(
     name="verify",
-    help="Run a real prefill and decode with random weights, and hold the estimate to the measured bytes.\n\n"
+    help="Run a real prefill and decode with random weights, or trace one without a GPU, and hold the estimate to its bytes.\n\n"
     "Needs torch and transformers: pip install 'kvplan[verify]'. Nothing is allocated unless the estimate fits in what is free.",
     argument="[MODEL]",
     options=(
         *options.WORKLOAD,
         Option(
-            "--backend", "cuda measures the first attached GPU (default), cpu weights and cache.", "Run", "TIER", choices=("cuda", "cpu")
+            "--backend",
+            "cuda measures the first attached GPU (default if there is one), cpu weights and cache, trace runs the code on no hardware.",
+            "Run",
+            "TIER",
+            choices=tuple(_TIERS),
         ),
         Option("--layers", "Build and estimate only the first N layers.", "Run", "N"),
         Option("--record", f"Keep the record under {files.FOLDER}.", "Run"),
@@ -46,6 +58,6 @@ COMMAND = Command(
         *options.OUTPUT,
         options.DEBUG,
     ),
-    examples=("kvplan verify llama-2-7b --ctx 4096 --batch 1", "kvplan verify qwen3-0.6b --ctx 64 --backend cpu --layers 2"),
+    examples=("kvplan verify llama-2-7b --ctx 4096 --batch 1", "kvplan verify llama-3-70b --ctx 32k --batch 8 --backend trace"),
     run=run,
 )

@@ -5,6 +5,7 @@ import json
 import platform
 import sys
 import time
+from collections.abc import Callable
 
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
 
@@ -24,13 +25,15 @@ def answer(job: Job) -> Record:
     import transformers
 
     from kvplan.verifier.child import passes
-    from kvplan.verifier.child.meters import CpuMeter, CudaMeter
+    from kvplan.verifier.child.meters import CpuMeter, CudaMeter, Meter
+    from kvplan.verifier.child.tracing import TraceMeter
 
     transformers.logging.set_verbosity_error()
     blank = _blank(job, {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__})
     if job.device == "cuda" and not torch.cuda.is_available():
         return blank._replace(error="torch sees no CUDA device")
-    meter = CudaMeter() if job.device == "cuda" else CpuMeter()
+    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": TraceMeter}
+    meter = meters[job.device]()
     blank = blank._replace(versions=blank.versions | meter.versions(), device=meter.device(), before=meter.before())
     record = blank
     try:

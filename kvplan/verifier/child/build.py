@@ -54,12 +54,14 @@ def _texts(value: object) -> list[str]:
 def _weighed(module: "torch.nn.Module", seconds: float) -> Built:
     """Parameters and buffers, each storage once."""
     parameters = {id(tensor): tensor for tensor in module.parameters()}.values()
-    buffers = {id(tensor): tensor for tensor in module.buffers()}.values()
+    buffers = {id(tensor): tensor for tensor in module.buffers()}
+    saved = {id(tensor) for tensor in module.state_dict(keep_vars=True).values()}
     return Built(
         architecture=type(module).__name__,
         attn=str(module.config._attn_implementation),
         n_params=sum(tensor.numel() for tensor in parameters),
         parameter_bytes=sum(tensor.numel() * tensor.element_size() for tensor in parameters),
-        buffer_bytes=sum(tensor.numel() * tensor.element_size() for tensor in buffers),
+        buffer_bytes=sum(tensor.numel() * tensor.element_size() for tensor in buffers.values()),
         seconds=seconds,
+        saved_buffer_bytes=sum(tensor.numel() * tensor.element_size() for key, tensor in buffers.items() if key in saved),
     )

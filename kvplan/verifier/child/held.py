@@ -16,7 +16,7 @@ def cache_bytes(cache: object) -> tuple[int, int]:
     for tensor, is_state in _tensors(cache, is_state=False):
         if tensor.dim() >= 2:
             storage = tensor.untyped_storage()
-            storages[storage.data_ptr()] = (storage.nbytes(), is_state)
+            storages[storage._cdata] = (storage.nbytes(), is_state)
     return (
         sum(n_bytes for n_bytes, is_state in storages.values() if not is_state),
         sum(n_bytes for n_bytes, is_state in storages.values() if is_state),

@@ -1,13 +1,16 @@
 """Clocks and byte counters of the device that the model runs on."""
 
+import contextlib
 import gc
 import platform
+from collections.abc import Iterator
 from typing import Protocol
 
 import torch
 
 from kvplan.hardware import host
 from kvplan.verifier.child import driver
+from kvplan.verifier.child.lifetimes import Lifetimes
 from kvplan.verifier.record import Device, Snapshot
 
 
@@ -15,6 +18,12 @@ class Meter(Protocol):
     """What a pass needs to know of its device."""
 
     torch_device: str
+    traced: bool
+    """Whether nothing is really computed: no warm-up is needed, and a step can be looked at without those before it."""
+
+    def running(self) -> "contextlib.AbstractContextManager[object]":
+        """What the model is built and run in."""
+        ...
 
     def versions(self) -> dict[str, str | None]:
         """What of the device's software has a version."""
@@ -40,6 +49,10 @@ class Meter(Protocol):
         """Begin counting peaks anew and leave everything else as it is."""
         ...
 
+    def stepped(self) -> None:
+        """Between two forwards."""
+        ...
+
     def finish(self) -> None:
         """Wait for what is queued: clocks and the driver's figures are right only then."""
         ...
@@ -50,9 +63,29 @@ class Meter(Protocol):
 
 
 class CpuMeter:
-    """Counts nothing but what tensors say of themselves: the C allocator has no peaks to ask for."""
+    """Follows the tensors, because the C allocator has no peaks to ask for: live bytes stand for what it allocated."""
 
     torch_device = "cpu"
+    traced = False
+
+    def __init__(self, live: Lifetimes | None = None) -> None:
+        """``live`` follows storages; a new one on the CPU unless given."""
+        self._live = live or Lifetimes("cpu")
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Storages are followed inside. Garbage is collected between forwards alone: tensors in it would die at random else."""
+        gc.disable()
+        try:
+            with self.world():
+                yield
+        finally:
+            gc.unfreeze()
+            gc.enable()
+
+    def world(self) -> "contextlib.AbstractContextManager[object]":
+        """What follows the storages."""
+        return self._live
 
     def versions(self) -> dict[str, str | None]:
         """Nothing beyond torch."""
@@ -72,24 +105,32 @@ class CpuMeter:
         return ram.available_bytes if ram else None
 
     def settle(self) -> None:
-        """Drop what only the garbage collector holds."""
+        """Drop what only the garbage collector holds; what is left will stay, and need not be looked at again."""
         gc.collect()
+        gc.freeze()
+        self.restart()
 
     def restart(self) -> None:
-        """There are no peaks."""
+        """Count the peak anew."""
+        self._live.restart()
+
+    def stepped(self) -> None:
+        """Collect garbage."""
+        gc.collect()
 
     def finish(self) -> None:
         """The CPU queues nothing."""
 
     def snapshot(self) -> Snapshot:
-        """Unknown."""
-        return Snapshot()
+        """Live bytes."""
+        return Snapshot(allocated_bytes=self._live.live_bytes, peak_allocated_bytes=self._live.peak_bytes)
 
 
 class CudaMeter:
     """The first visible CUDA device: torch's allocator, CUDA and the driver, each on its own."""
 
     torch_device = "cuda:0"
+    traced = False
 
     def __init__(self) -> None:
         """Reads properties only: no context is made, so that ``before`` is what others hold."""
@@ -98,6 +139,10 @@ class CudaMeter:
         views = {word: driver.look(word) for word in words}
         self._uuid = next((word for word in words if views[word].total_bytes is not None), words[0])
         self._first = views[self._uuid]
+
+    def running(self) -> "contextlib.AbstractContextManager[object]":
+        """Nothing special: torch's allocator counts by itself."""
+        return contextlib.nullcontext()
 
     def versions(self) -> dict[str, str | None]:
         """CUDA, cuDNN and the driver."""
@@ -127,6 +172,9 @@ class CudaMeter:
     def restart(self) -> None:
         """Reset the peaks."""
         torch.cuda.reset_peak_memory_stats()
+
+    def stepped(self) -> None:
+        """Nothing: Python collects when it likes, as it does for everybody."""
 
     def finish(self) -> None:
         """Synchronize."""

@@ -15,6 +15,9 @@ from kvplan.verifier.record import Job, Phase, Record
 
 WARM_UP_TOKENS = 32  # a choice: a prompt that needs the kernels and costs little
 
+SETTLED = 2  # the first decode step is unlike the others: windows let go of the prompt in it; from the second on they only grow
+LONG = 2 * SETTLED  # decode steps of a trace beyond which it is quicker to prefill again, shortly before the end
+
 # Up to 5.23 the cache went by other names; 5.24 calls it `cache` in every model.
 _CACHE_NAMES = ("cache", "past_key_values", "cache_params")
 
@@ -31,48 +34,76 @@ def run(record: Record, meter: Meter) -> Iterator[Record]:
     job = record.job
     torch.manual_seed(0)
     _guard(job, meter)
-    model = build(job, meter.torch_device)
-    record = record._replace(model=model.built)
-    yield record
-    warm = min(WARM_UP_TOKENS, job.prompt_tokens)
-    with torch.no_grad():
-        _warm_up(job._replace(ctx_tokens=warm + 1, prompt_tokens=warm), model, meter)
+    with meter.running(), torch.no_grad():
+        model = build(job, meter.torch_device)
+        record = record._replace(model=model.built)
+        yield record
+        if not meter.traced:
+            _warm_up(job, model, meter)
         meter.settle()
         record = record._replace(loaded=meter.snapshot())
         yield record
         loop = _Loop(job, model, meter)
         record = record._replace(prefill=_phase(loop, meter, n_steps=1, first=True))
         yield record
-        if job.ctx_tokens > job.prompt_tokens:
-            yield record._replace(decode=_phase(loop, meter, n_steps=job.ctx_tokens - job.prompt_tokens, first=False))
+        n_steps = job.ctx_tokens - job.prompt_tokens
+        if n_steps and meter.traced and n_steps > LONG:
+            decode = _phase(loop, meter, n_steps=1, first=False)
+            del loop
+            yield record._replace(decode=_with_last(decode, job, model, meter))
+        elif n_steps:
+            yield record._replace(decode=_phase(loop, meter, n_steps=n_steps, first=False))
 
 
 def _guard(job: Job, meter: Meter) -> None:
     """Build the model without memory first. Raises TooLargeError when its parameters exceed the job's limit."""
-    parameter_bytes = build(job, "meta").built.parameter_bytes
     limit = job.max_bytes if job.max_bytes is not None else meter.free_bytes()
-    if limit is not None and parameter_bytes > limit:
+    if limit is None:
+        return
+    parameter_bytes = build(job, "meta").built.parameter_bytes
+    if parameter_bytes > limit:
         raise TooLargeError(f"parameters take {parameter_bytes} bytes, {limit} are free")
 
 
+def _with_last(early: Phase, job: Job, model: Model, meter: Meter) -> Phase:
+    """The decode phase of a trace from its first step and its last, which attends to the most.
+
+    The last step is reached from a prompt that ends shortly before it: what is held then is the same, however it came to be.
+    """
+    loop = _Loop(job._replace(prompt_tokens=job.ctx_tokens - SETTLED), model, meter)
+    _phase(loop, meter, n_steps=1, first=True)
+    _phase(loop, meter, n_steps=SETTLED - 1, first=False)
+    last = _phase(loop, meter, n_steps=1, first=False)
+    peaks = [phase.memory.peak_allocated_bytes or 0 for phase in (early, last)]
+    return last._replace(
+        n_steps=job.ctx_tokens - job.prompt_tokens,
+        seconds=early.seconds + last.seconds,
+        kv_bytes=max(early.kv_bytes, last.kv_bytes),
+        memory=last.memory._replace(peak_allocated_bytes=max(peaks)),
+    )
+
+
 def _warm_up(job: Job, model: Model, meter: Meter) -> None:
-    loop = _Loop(job, model, meter)
+    warm = min(WARM_UP_TOKENS, job.prompt_tokens)
+    loop = _Loop(job._replace(ctx_tokens=warm + 1, prompt_tokens=warm), model, meter)
     loop.prefill()
     with loop.decoding():
         loop.decode()
 
 
 def _phase(loop: "_Loop", meter: Meter, *, n_steps: int, first: bool) -> Phase:
-    """Run one phase with peaks counted from its beginning; nothing is collected in between, as in a real run."""
+    """Run one phase with peaks counted from its beginning."""
     if not first:
         meter.restart()
     start = time.perf_counter()
     if first:
         loop.prefill()
+        meter.stepped()
     else:
         with loop.decoding():
             for _ in range(n_steps):
                 loop.decode()
+                meter.stepped()
     meter.finish()
     seconds = time.perf_counter() - start
     kv, state = cache_bytes(loop.cache)

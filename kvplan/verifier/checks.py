@@ -1,0 +1,75 @@
+"""What is looked at before a run: can it be made, and does it fit?"""
+
+import importlib.util
+from typing import Literal
+
+from kvplan.core.errors import RequestError, UnavailableError
+from kvplan.core.units import format_size
+from kvplan.estimator import Estimate, Options
+from kvplan.hardware import host, presence
+
+Tier = Literal["cuda", "cpu", "trace"]
+
+_RUNS_ON: dict[Tier, str] = {"cuda": "the first attached GPU", "cpu": "this processor", "trace": "no hardware at all"}
+
+
+def tier(asked: Tier | None) -> Tier:
+    """The tier that is asked for, else the attached GPU, else a trace."""
+    if asked is not None:
+        return asked
+    if not presence.driver():
+        return "trace"
+    from kvplan.hardware import probe
+
+    return "trace" if probe.attached() is None else "cuda"
+
+
+def check_device(options: Options, tier: Tier) -> None:
+    """Raises RequestError where the options name hardware: the run decides that."""
+    named = options.budget or (options.gpu if options.gpu != "local" or tier == "trace" else None)
+    if named is not None or options.gpus not in (None, "1"):
+        found = f"verify runs on {_RUNS_ON[tier]}, not on {named or f'{options.gpus} GPUs'}"
+        raise RequestError("contradiction", found, hint="leave the hardware out")
+
+
+def check_settings(estimate: Estimate) -> Estimate:
+    """The estimate itself, if a run can be made of it."""
+    settings, reason = estimate.settings, None
+    if estimate.engine != "transformers":
+        reason = f"verify runs Transformers, not {estimate.engine}"
+    elif estimate.model.quantization is not None:
+        reason = f"verify builds random weights, and {estimate.model.quantization} needs real ones"
+    elif settings["cache"] not in ("dynamic", "static"):
+        reason = f"verify has no {settings['cache']} cache"
+    elif settings["dtype"] != settings["compute_dtype"]:
+        reason = f"verify builds random weights, and none in {settings['dtype']}"
+    elif settings["kv_dtype"] != settings["dtype"]:
+        reason = f"Transformers fills the cache in the type of the weights ({settings['dtype']}), not in {settings['kv_dtype']}"
+    if reason:
+        raise RequestError("unsupported", reason, hint="leave these options out; `kvplan estimate` answers without a run")
+    return estimate
+
+
+def need_torch() -> None:
+    """Raises UnavailableError with the command that installs what is missing."""
+    missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UnavailableError("torch_missing", f"not installed: {', '.join(missing)}", hint="pip install 'kvplan[verify]'")
+
+
+def guard(estimate: Estimate, tier: Tier) -> int | None:
+    """Bytes that are free. Raises UnavailableError unless even the upper bound of the estimate fits in them. A trace takes none."""
+    if tier == "trace":
+        return None
+    ram = host.memory() if tier == "cpu" else None
+    free = estimate.fullest.place.usable_bytes if tier == "cuda" else ram.available_bytes if ram else None
+    where = estimate.node.gpus[0].name if tier == "cuda" else "this machine"
+    needed = estimate.fullest.needed.high
+    if free is None:
+        raise UnavailableError("memory_unknown", f"{where} does not tell how much memory is free", hint="verify on another machine")
+    if needed > free:
+        hint = "lower --ctx or --batch, or cut the model with --layers"
+        raise UnavailableError(
+            "too_large", f"the run needs up to {format_size(needed)}, {format_size(free)} are free on {where}", hint=hint
+        )
+    return free

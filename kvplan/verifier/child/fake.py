@@ -1,0 +1,85 @@
+"""A GPU that is not there: torch's fake tensors have shapes, types and a device, and no memory.
+
+What differs from a real run is put right here, for the length of a trace: Transformers must not notice that tensors are fake, the
+attention must be that of the GPU's kernels, and questions to values get the answer of a batch without padding.
+"""
+
+import contextlib
+import ctypes
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from transformers.utils import import_utils
+
+from kvplan.verifier.child import attention
+from kvplan.verifier.child.lifetimes import Lifetimes, Operator
+
+CAPABILITY = (8, 0)  # the first with every kernel that the estimate assumes where it is told no GPU
+
+# c10's table of what switches devices, one pointer for each type of device (c10/core/DeviceType.h: CPU 0, CUDA 1).
+_GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
+_CPU, _CUDA = 0, 1
+
+
+def cuda_device() -> bool:
+    """Let tensors be on a ``cuda:0`` that does not exist; whether this torch can.
+
+    A build with CUDA can by itself. One without knows no way to switch to a CUDA device, and every copy would fail for that; the
+    CPU's guard, which does nothing, is all that is needed, so it is entered in the table for CUDA too. This holds for the whole
+    process, which is why traces run in one of their own.
+    """
+    if torch.backends.cuda.is_built():
+        return True
+    library = Path(torch.__file__).parent / "lib" / "libc10.so"
+    try:
+        guards = (ctypes.c_void_p * 2).in_dll(ctypes.CDLL(str(library)), _GUARDS)
+    except (OSError, ValueError):  # no such library or symbol: another platform, or another torch
+        return False
+    guards[_CUDA] = guards[_CUDA] or guards[_CPU]
+    return True
+
+
+class Traced(Lifetimes):
+    """Lifetimes of fake tensors; yes to every question."""
+
+    def run(self, func: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
+        """What the operator returns; of a truth value that nobody knows, True: masks of unpadded batches are all ones.
+
+        Raises torch's DataDependentOutputException where a number is asked for.
+        """
+        aten = torch.ops.aten
+        if func is aten._local_scalar_dense.default:
+            tensor = args[0]
+            if isinstance(tensor, FakeTensor) and tensor.dtype == torch.bool and tensor.constant is None:
+                return True
+        if func is aten._grouped_mm.default and args[0].dtype != torch.bfloat16:
+            # The fake kernel knows bfloat16 alone; the real ones fall back to a product for each group, of the same shape.
+            made = super().run(func, (args[0].bfloat16(), args[1].bfloat16(), *args[2:]), kwargs)
+            assert isinstance(made, torch.Tensor)
+            return torch.empty_like(made, dtype=args[0].dtype)
+        return super().run(func, args, kwargs)
+
+
+def _is_not(_: object) -> bool:
+    return False
+
+
+def _capability(_: object = None) -> tuple[int, int]:
+    return CAPABILITY
+
+
+@contextlib.contextmanager
+def world(live: Traced, *, device_type: str) -> Iterator[None]:
+    """Everything made inside is fake and followed by ``live``; on ``cuda`` the attention is that of the GPU's kernels."""
+    with contextlib.ExitStack() as stack:  # plain functions are put in: a mock would keep the tensors it is called with
+        stack.enter_context(mock.patch.object(import_utils, "is_fake_tensor", _is_not))
+        if device_type == "cuda":
+            stack.enter_context(mock.patch.object(torch.cuda, "get_device_capability", _capability))
+            stack.enter_context(mock.patch.object(torch.nn.functional, "scaled_dot_product_attention", attention.on_gpu))
+        stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        stack.enter_context(live)
+        yield

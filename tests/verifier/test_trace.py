@@ -1,0 +1,165 @@
+"""Traces against real runs on the processor, and what a pretended GPU changes."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from kvplan.verifier import verify
+from kvplan.verifier.record import Device, Job, Phase, Record, Snapshot
+from tests.verifier.families import FAMILIES
+from tests.verifier.models import LLAMA, write
+
+torch = pytest.importorskip("torch", exc_type=ImportError)
+pytest.importorskip("transformers", exc_type=ImportError)
+
+from kvplan.verifier.child import attention, fake, passes  # noqa: E402 - needs torch
+from kvplan.verifier.child.lifetimes import Lifetimes  # noqa: E402
+from kvplan.verifier.child.meters import CpuMeter, Meter  # noqa: E402
+from kvplan.verifier.child.tracing import TraceMeter  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+
+PROMPT = 40
+
+
+def ran(family: str, meter: Meter, *, n_steps: int = 3, dtype: str = "bfloat16", cache: str = "dynamic") -> Record:
+    job = Job(family, FAMILIES[family], dtype, PROMPT + n_steps, 2, PROMPT, cache=cache)
+    record = Record(job, "ran", None, "", {}, Device("", "", None, None, None), Snapshot())
+    for reached in passes.run(record, meter):
+        record = reached
+    return record
+
+
+def figures(record: Record) -> list[object]:
+    """All that must not differ: what is held and the peak, after loading and in both phases."""
+    assert record.loaded
+    return [record.loaded, *(seen(phase) for phase in (record.prefill, record.decode) if phase)]
+
+
+def seen(phase: Phase) -> tuple[object, ...]:
+    return phase.n_steps, phase.kv_bytes, phase.state_bytes, phase.memory
+
+
+@pytest.mark.parametrize(
+    ("family", "cache"),
+    [*((family, "dynamic") for family in FAMILIES), *((family, "static") for family in ("llama: grouped queries", "mistral: a window"))],
+)
+def test_a_trace_is_a_real_run_to_the_byte(family: str, cache: str) -> None:
+    traced = figures(ran(family, TraceMeter("cpu"), cache=cache))
+    assert len(traced) == 3
+    assert traced == figures(ran(family, CpuMeter(), cache=cache))
+
+
+@pytest.mark.parametrize("family", ["llama: grouped queries", "mixtral: experts"])
+def test_in_float32_too(family: str) -> None:
+    traced = figures(ran(family, TraceMeter("cpu"), dtype="float32"))
+    assert traced == figures(ran(family, CpuMeter(), dtype="float32"))
+
+
+@pytest.mark.parametrize(
+    ("family", "cache"),
+    [
+        ("gemma3: windows in five layers of six", "dynamic"),
+        ("gemma3: windows in five layers of six", "static"),
+        ("granitemoehybrid: states and attention", "dynamic"),
+    ],
+)
+def test_the_steps_that_are_left_out_would_not_matter(family: str, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = figures(ran(family, TraceMeter(), n_steps=20, cache=cache))
+    monkeypatch.setattr(passes, "LONG", 20)
+    assert short == figures(ran(family, TraceMeter(), n_steps=20, cache=cache))
+
+
+def test_experts_are_gathered_for_each_token_on_a_gpu_alone() -> None:
+    on_gpu, on_cpu = (ran("mixtral: experts", TraceMeter(kind)) for kind in ("cuda", "cpu"))
+    assert figures(on_gpu)[:2] == figures(on_cpu)[:2]
+    assert on_gpu.decode
+    assert on_cpu.decode
+    gathered = 2 * 2 * 3 * 96 * 64 * 2  # sequences · experts of a token · matrices · their sides · bytes
+    peaks = [record.decode.memory.peak_allocated_bytes or 0 for record in (on_gpu, on_cpu) if record.decode]
+    assert gathered < peaks[0] - peaks[1] + 8192 < gathered + 16384
+
+
+def test_without_a_table_of_guards_a_processor_is_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
+    monkeypatch.setattr(fake, "_GUARDS", "no such symbol")
+    meter = TraceMeter()
+    assert meter.torch_device == "cpu"
+    assert meter.device() == Device("trace", "a processor", None, None, None)
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: True)
+    assert TraceMeter().torch_device == "cuda:0"
+
+
+def test_storages_are_counted_once_and_until_they_die() -> None:
+    with Lifetimes("cpu") as live:
+        first = torch.zeros(100)
+        view = first[10:]
+        pair = torch.ones(50).sort()
+        assert live.live_bytes == 400 + 200 + 400
+        del first
+        assert live.live_bytes == 1000
+        del view
+        assert live.live_bytes == 600
+        assert live.peak_bytes == 400 + 200 + 200 + 400  # what was sorted, too
+        live.restart()
+        assert live.peak_bytes == 600
+        torch.zeros(10, device="meta")
+        del pair
+    assert (live.live_bytes, live.peak_bytes) == (0, 600)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "mask", "grouped", "n_bytes"),
+    [
+        pytest.param((2, 4, 24, 64), "bfloat16", False, False, 2 * 4 * 24 * (2 * 64 + 4), id="flash: output and sums"),
+        pytest.param((2, 4, 24, 64), "bfloat16", False, True, 2 * 4 * 24 * (2 * 64 + 4), id="flash in groups"),
+        pytest.param((2, 4, 24, 60), "bfloat16", False, False, 2 * 4 * 24 * (4 * 2 * 64 + 4), id="flash, padded"),
+        pytest.param((2, 4, 24, 64), "float32", False, False, 2 * 4 * 24 * 4 * 64, id="efficient"),
+        pytest.param((2, 4, 24, 64), "bfloat16", True, False, 2 * 4 * 24 * 2 * 64 + 24 * 24 * 2, id="efficient: a bias"),
+        pytest.param((2, 4, 20, 64), "bfloat16", True, False, 2 * 4 * 20 * 2 * 64 + 20 * 24 * 2, id="efficient: a bias, padded"),
+        pytest.param((2, 4, 24, 256), "bfloat16", True, False, 2 * 4 * 24 * 6 * 256 + 24 * 24 * 2, id="efficient: wide heads"),
+    ],
+)
+def test_what_attention_takes_on_a_gpu(shape: tuple[int, ...], dtype: str, mask: bool, grouped: bool, n_bytes: int) -> None:  # noqa: FBT001 - parameters of cases
+    live = fake.Traced("cuda")
+    assert fake.cuda_device()
+    with fake.world(live, device_type="cuda"), torch.no_grad():
+        query = torch.zeros(shape, dtype=getattr(torch, dtype), device="cuda:0")
+        key = torch.zeros(shape[0], 2 if grouped else shape[1], *shape[2:], dtype=query.dtype, device="cuda:0")
+        allowed = torch.ones(shape[2], shape[2], dtype=torch.bool, device="cuda:0") if mask else None
+        before = live.live_bytes
+        out = attention.on_gpu(query, key, key, allowed, enable_gqa=grouped)
+        assert out.shape == shape
+        assert abs(live.peak_bytes - before - n_bytes) < 64  # beside a seed and an offset
+
+
+def test_a_number_that_nobody_knows_is_not_guessed() -> None:
+    with fake.world(fake.Traced("cpu"), device_type="cpu"):
+        ones = torch.ones(3)
+        assert bool((ones > 0).all())
+        with pytest.raises(Exception, match="local_scalar_dense"):
+            ones.sum().item()
+
+
+def test_a_model_too_large_for_any_machine_beside_its_estimate() -> None:
+    found = verify("llama-3-70b", ctx="32k", batch="8", backend="trace", timeout_s=240)
+    assert found.ok, found.terms
+    assert {(term.term, term.phase) for term in found.terms} == {
+        ("weights", "load"), ("kv_cache", "decode"), ("peak", "prefill"), ("peak", "decode"), ("activations", "prefill"),
+    }  # fmt: skip
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 3 * 2**20  # KiB
+
+
+def test_buffers_that_are_saved_count_as_weights(tmp_path: Path) -> None:
+    found = verify(write(tmp_path, FAMILIES["deepseek_v3: latent attention"] | {"dtype": "bfloat16"}), ctx=24, backend="trace")
+    assert found.record.model
+    assert found.record.model.saved_buffer_bytes == 2 * 8 * 4  # layers with experts · experts · bytes
+    assert found.ok, found.terms
+
+
+def test_a_trace_of_part_of_a_model_is_recorded(tmp_path: Path) -> None:
+    found = verify(write(tmp_path, LLAMA), ctx=24, prompt=20, backend="trace", n_layers=1, record_in=tmp_path, timeout_s=240)
+    assert found.ok, found.terms
+    assert found.saved is not None
+    assert found.saved.name.startswith("trace_")
