@@ -46,7 +46,9 @@ def _started(command: tuple[str, ...]) -> str:
 
 def _with_file(command: tuple[str, ...], engine: Engine[object]) -> tuple[str, ...]:
     """The command with what its settings file says in it. Raises RequestError for a file that can't be read."""
-    text_name = engine.text_file(command) if command and isinstance(engine, ReadsText) else None
+    if not command:
+        return command
+    text_name = engine.text_file(command) if isinstance(engine, ReadsText) else None
     if text_name is not None and isinstance(engine, ReadsText):
         from pathlib import Path
 
