@@ -29,7 +29,7 @@ def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Can
     anywhere = deploy(UNKNOWN_NODE) if found.refusals else None
     if anywhere is not None and anywhere.refusals:  # no card cures that
         return ()
-    if gpus and _leaves_alone(deploy, gpus[0], found):
+    if gpus and found.fullest.place.id == "host" and _leaves_alone(deploy, gpus[0], found):
         return ()
     return tuple(islice(_Search(deploy, found).fitting(_by_size(gpus)), MOST))
 
