@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from kvplan.core.errors import RequestError
+from kvplan.core.versions import rules_at
 
 
 class Rules(NamedTuple):
@@ -42,27 +42,4 @@ def rules_for(version: str) -> tuple[Rules, bool]:
 
     Raises RequestError for a version older than the table, or for text that is no version.
     """
-    wanted = _parts(version)
-    if wanted < _parts(RULES[0].since):
-        raise RequestError(
-            "unknown_version",
-            f"transformers {version} is older than the versions that are modeled ({VERSIONS[0]} to {VERSIONS[-1]})",
-            hint=f"use --engine transformers@{VERSIONS[0]} or newer",
-        )
-    rules = next(rules for rules in reversed(RULES) if _parts(rules.since) <= wanted)
-    return rules, wanted[:2] > _parts(VERSIONS[-1])[:2]
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    """``5.24.0rc1`` as (5, 24, 0): a pre-release behaves as what it precedes."""
-    numbers = []
-    for part in version.split(".")[:3]:
-        digits = part[: next((i for i, char in enumerate(part) if not char.isdigit()), len(part))]
-        if not digits:
-            break
-        numbers.append(int(digits))
-    if not numbers:
-        raise RequestError(
-            "unknown_version", f"transformers: '{version}' is not a version", hint=f"write it as transformers@{VERSIONS[-1]}"
-        )
-    return (*numbers, 0, 0)[:3]
+    return rules_at(version, RULES, engine="transformers", known=VERSIONS)

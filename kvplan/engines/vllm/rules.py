@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from kvplan.core.errors import RequestError
+from kvplan.core.versions import rules_at
 from kvplan.engines.vllm.behavior import Rules as Rules
 from kvplan.engines.vllm.versions import VERSIONS, release
 
@@ -122,15 +122,7 @@ def rules_for(version: str) -> tuple[Rules, bool]:
 
     Raises RequestError for a version older than the table, or for text that is no version.
     """
-    wanted = release(version)
-    if wanted < release(RULES[0].since):
-        raise RequestError(
-            "unknown_version",
-            f"vllm {version} is older than the versions that are modeled ({VERSIONS[0]} to {VERSIONS[-1]})",
-            hint=f"use --engine vllm@{VERSIONS[0]} or newer",
-        )
-    rules = next(rules for rules in reversed(RULES) if release(rules.since) <= wanted)
-    return rules, wanted[:2] > release(VERSIONS[-1])[:2]
+    return rules_at(version.removeprefix("v"), RULES, engine="vllm", known=VERSIONS)
 
 
 def engine_rules(version: str, *, v1: bool | None = None) -> Rules:

@@ -2,7 +2,8 @@
 
 from functools import lru_cache
 
-from kvplan.core.errors import RequestError
+from kvplan.core import versions
+from kvplan.core.versions import Release
 
 _RELEASES = (
     "0.6: 0 1 2 3 4 5 6 / 0.7: 0 1 2 3 / 0.8: 0 1 2 3 4 5 / 0.9: 0 1 2 / 0.10: 0 1 2 / 0.11: 0 1 2 / 0.12: 0 / 0.13: 0 / 0.14: 0 1 / "
@@ -16,18 +17,6 @@ VERSIONS = tuple(
 
 
 @lru_cache(maxsize=1024)
-def release(version: str) -> tuple[int, int, int]:
-    """``0.20.2rc1`` and ``v0.20.2.post1`` as (0, 20, 2): a pre-release behaves as what it precedes.
-
-    Raises RequestError for text that begins with no number.
-    """
-    numbers = []
-    for part in version.removeprefix("v").split(".")[:3]:
-        digits = part[: next((i for i, char in enumerate(part) if not char.isdecimal()), len(part))]
-        if not digits:
-            break
-        numbers.append(int(digits))
-    if not numbers:
-        raise RequestError("unknown_version", f"vllm: '{version}' is not a version", hint=f"write it as vllm@{VERSIONS[-1]}")
-    major, minor, patch = (*numbers, 0, 0)[:3]
-    return major, minor, patch
+def release(version: str) -> Release:
+    """``v0.20.2.post1`` as (0, 20, 2). Raises RequestError for text that begins with no number."""
+    return versions.release(version.removeprefix("v"), engine="vllm", newest=VERSIONS[-1])

@@ -146,7 +146,14 @@ def test_rules_say_what_changed_when() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [("4.57.6", "older than the versions"), ("main", "is not a version"), ("", "is not a version")]
+    ("version", "words"),
+    [
+        ("4.57.6", "older than the versions"),
+        ("main", "is not a version"),
+        ("²", "is not a version"),
+        ("5.²", "older than the versions"),
+        ("", "is not a version"),
+    ],
 )
 def test_versions_that_are_not_modeled(version: str, words: str) -> None:
     with pytest.raises(RequestError, match=words):
