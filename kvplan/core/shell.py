@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_ENDS = ("&", "&&", "|", "||", ";", ">", ">>", "2>&1")
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+ENDS = ("&", "&&", "|", "||", ";")
 _SHELLS = ("bash", "sh", "zsh")
 _CONTAINERS = ("docker", "podman", "nerdctl")
 _BARE = frozenset(
@@ -31,17 +31,26 @@ class Line(NamedTuple):
     entrypoint: tuple[str, ...] = ()
 
 
+class Container(NamedTuple):
+    """``docker run [OPTIONS] IMAGE [ARGS]``: the words of --entrypoint, those behind the image, the variables set by options."""
+
+    image: str
+    entrypoint: tuple[str, ...]
+    words: tuple[str, ...]
+    env: Mapping[str, str]
+
+
 def read(argv: Sequence[str]) -> Line:
     """The first command of a line. Raises RequestError for quotations that don't end and containers without an image."""
     words = _unwrapped(one_line(argv))
     env: dict[str, str] = {}
     i = 0
     while i < len(words):
-        assigned = _ASSIGNMENT.fullmatch(words[i])
+        assigned = ASSIGNMENT.fullmatch(words[i])
         if assigned:
             env[assigned[1]] = assigned[2]
-        elif words[i] in _CONTAINERS and words[i + 1 : i + 2] == ("run",):
-            return _container(words[i + 2 :], env)
+        elif runs_container(words[i : i + 2]):
+            return _inside(container(words[i + 2 :]), env)
         elif words[i] not in ("env", "sudo", "exec", "nohup", "time"):
             break
         i += 1
@@ -50,9 +59,14 @@ def read(argv: Sequence[str]) -> Line:
 
 def one_line(argv: Sequence[str]) -> tuple[str, ...]:
     """The words of the first command: continuations dropped, redirections and what follows cut off."""
-    words = [word for word in argv if word == "" or word.strip() not in ("", "\\")]
-    cut = next((i for i, word in enumerate(words) if word in _ENDS or word.startswith((">", "2>"))), len(words))
-    return tuple(words[:cut])
+    return plain(argv[: next((i for i, word in enumerate(argv) if word in ENDS), len(argv))])
+
+
+def plain(words: Sequence[str]) -> tuple[str, ...]:
+    """One command without continuations and what is redirected."""
+    kept = [word for word in words if word == "" or word.strip() not in ("", "\\")]
+    cut = next((i for i, word in enumerate(kept) if word.startswith((">", "2>"))), len(kept))
+    return tuple(kept[:cut])
 
 
 def base(word: str) -> str:
@@ -60,8 +74,14 @@ def base(word: str) -> str:
     return re.split(r"[/\\]", word)[-1].removesuffix(".exe")
 
 
-def _container(words: Sequence[str], env: dict[str, str]) -> Line:
-    """``docker run [OPTIONS] IMAGE [ARGS]``."""
+def runs_container(words: Sequence[str]) -> bool:
+    """Whether the words begin with ``docker run`` or its kin."""
+    return len(words) > 1 and words[0] in _CONTAINERS and words[1] == "run"
+
+
+def container(words: Sequence[str]) -> Container:
+    """What stands behind ``docker run``. Raises RequestError where no image is named."""
+    env: dict[str, str] = {}
     entrypoint: tuple[str, ...] = ()
     i = 0
     while i < len(words) and words[i].startswith("-"):
@@ -79,11 +99,18 @@ def _container(words: Sequence[str], env: dict[str, str]) -> Line:
         i += 1
     if i >= len(words):
         raise RequestError("bad_command", "docker run: no image was named", hint="docker run IMAGE [ARGUMENTS]")
-    inner = _unwrapped((*entrypoint, *words[i + 1 :]))
-    if inner != (*entrypoint, *words[i + 1 :]):
-        line = read(inner)
-        return line._replace(env=env | dict(line.env), image=words[i])
-    return Line(tuple(words[i + 1 :]), env, words[i], entrypoint)
+    return Container(words[i], entrypoint, tuple(words[i + 1 :]), env)
+
+
+def _inside(run: Container, env: Mapping[str, str]) -> Line:
+    """The command that runs in a container, behind any shell there."""
+    env = {**env, **run.env}
+    whole = (*run.entrypoint, *run.words)
+    inner = _unwrapped(whole)
+    if inner == whole:
+        return Line(run.words, env, run.image, run.entrypoint)
+    line = read(inner)
+    return line._replace(env={**env, **line.env}, image=run.image)
 
 
 def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
+from kvplan.core import shell
 from kvplan.core.errors import RequestError
 
 Entry = Literal["serve", "api_server", "offline", "none"]
@@ -19,21 +20,11 @@ class Launch(NamedTuple):
     version: str | None = None
 
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MODULES = {"vllm.entrypoints.openai.api_server": "api_server", "vllm.entrypoints.api_server": "api_server"}
-_ENDS = ("&", "&&", "|", "||", ";")
 _CALLS = ("LLM", "vllm.LLM")
 _CALL = re.compile(r"(?:^|[\s=])(?:vllm\.)?LLM\(")
 _YEARS = 20
 _PROGRAMS = ("vllm", "vllm.entrypoints.cli.main")
-_CONTAINERS = ("docker", "podman", "nerdctl")
-_BARE = frozenset(
-    (
-        *("-d", "--detach", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "-dit", "-itd", "-P", "--publish-all", "-q", "--quiet"),
-        *("--rm", "--init", "--privileged", "--read-only", "--no-healthcheck", "--oom-kill-disable", "--replace", "--sig-proxy"),
-    )
-)
-"""Options of docker run that take no value. Source: docker 28 docs, `docker container run`."""
 
 
 def launch(argv: Sequence[str]) -> Launch:
@@ -62,13 +53,13 @@ def launch(argv: Sequence[str]) -> Launch:
 def _started(words: Sequence[str], env: dict[str, str]) -> Launch | None:
     """What one command starts, None where it is not vLLM; its variables join ``env``."""
     for i, word in enumerate(words):
-        assigned = _ASSIGNMENT.fullmatch(word)
+        assigned = shell.ASSIGNMENT.fullmatch(word)
         if _CALL.search(word) or word in _CALLS:
             return Launch("offline", tuple(words[i:]), env)
         if assigned and not word.startswith("-"):
             env[assigned[1]] = assigned[2]
-        elif word in _CONTAINERS and words[i + 1 : i + 2] == ("run",):
-            return _in_container(words[i + 2 :], env)
+        elif shell.runs_container(words[i : i + 2]):
+            return _in_container(shell.container(words[i + 2 :]), env)
         elif word in _MODULES:
             return Launch("api_server", tuple(words[i + 1 :]), env)
         elif word == "serve" and (i == 0 or _base(words[i - 1]) in _PROGRAMS):
@@ -76,30 +67,14 @@ def _started(words: Sequence[str], env: dict[str, str]) -> Launch | None:
     return None
 
 
-def _in_container(words: Sequence[str], env: dict[str, str]) -> Launch:
-    """``docker run [OPTIONS] IMAGE [ARGS]``: an image of vLLM starts its server unless the arguments name a program."""
-    entrypoint: list[str] = []
-    i = 0
-    while i < len(words) and words[i].startswith("-"):
-        option, equals, value = words[i].partition("=")
-        if re.match(r"-e.", option) and not option.startswith("--"):  # -eVAR=x
-            option, equals, value = "-e", "=", words[i][2:]
-        if not equals and option not in _BARE:
-            i += 1
-            value = words[i] if i < len(words) else ""
-        if option in ("-e", "--env"):
-            name, _, said = value.partition("=")
-            env[name] = said
-        elif option == "--entrypoint":
-            entrypoint = value.split()
-        i += 1
-    if i >= len(words):
-        raise RequestError("bad_command", "docker run: no image was named", hint="docker run IMAGE [ARGUMENTS]")
-    version, rest = image_version(words[i]), (*entrypoint, *words[i + 1 :])
+def _in_container(run: shell.Container, env: Mapping[str, str]) -> Launch:
+    """An image of vLLM starts its server unless the arguments name a program."""
+    env = {**env, **run.env}
+    version, rest = image_version(run.image), (*run.entrypoint, *run.words)
     if rest and ("vllm" in (_base(word) for word in rest[:1]) or any(word in _MODULES for word in rest) or _shell(rest)):
         inner = launch(rest)
-        return inner._replace(env=env | dict(inner.env), version=version)
-    return Launch("api_server", tuple(rest), env, version)
+        return inner._replace(env={**env, **inner.env}, version=version)
+    return Launch("api_server", rest, env, version)
 
 
 def image_version(image: str) -> str | None:
@@ -118,18 +93,12 @@ def _commands(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The commands of a line, without continuations and redirections."""
     command: list[str] = []
     for word in words:
-        if word in _ENDS or (word.endswith(";") and not word.startswith(("{", "["))):
-            yield tuple(_plain((*command, word.removesuffix(";")) if word not in _ENDS else command))
+        if word in shell.ENDS or (word.endswith(";") and not word.startswith(("{", "["))):
+            yield shell.plain((*command, word.removesuffix(";")) if word not in shell.ENDS else command)
             command = []
         else:
             command.append(word)
-    yield tuple(_plain(command))
-
-
-def _plain(words: Sequence[str]) -> Sequence[str]:
-    kept = [word for word in words if word == "" or word.strip() not in ("", "\\")]
-    cut = next((i for i, word in enumerate(kept) if word.startswith((">", "2>"))), len(kept))
-    return kept[:cut]
+    yield shell.plain(command)
 
 
 def _shell(words: Sequence[str]) -> bool:
