@@ -4,19 +4,9 @@ import shlex
 
 import pytest
 
-from kvplan.core.engine import Parsed
 from kvplan.engines.vllm.command import config_file, parse, with_config
 from kvplan.engines.vllm.launch import image_version
-
-ENTRY = ("entry", "usage")
-
-
-def read(line: str, version: str = "0.33.0") -> Parsed:
-    return parse(shlex.split(line), {}, version)
-
-
-def said(line: str, version: str = "0.33.0") -> dict[str, str]:
-    return {flag.name: flag.value for flag in read(line, version).flags if flag.name not in ENTRY}
+from tests.engines.vllm.reading import read, said
 
 
 @pytest.mark.parametrize(

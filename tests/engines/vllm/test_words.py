@@ -1,23 +1,10 @@
 """Flags, as vLLM's argument parser reads them."""
 
-import shlex
-
 import pytest
 
-from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
-from kvplan.engines.vllm.command import parse
 from kvplan.engines.vllm.known import known_flags
-
-ENTRY = ("entry", "usage")
-
-
-def read(line: str, version: str = "0.33.0") -> Parsed:
-    return parse(shlex.split(line), {}, version)
-
-
-def said(line: str, version: str = "0.33.0") -> dict[str, str]:
-    return {flag.name: flag.value for flag in read(line, version).flags if flag.name not in ENTRY}
+from tests.engines.vllm.reading import ENTRY, read, said
 
 
 @pytest.mark.parametrize(
