@@ -20,12 +20,11 @@ _DEVICE_ALIGNMENT, _ROW_ELEMS = 128, 512
 
 class Loaded(NamedTuple):
     """``buffers`` are bytes by name, as the file has them. ``mapped_bytes`` is the span of the file from the first tensor of the
-    host to the last, 0 where the file is read instead. ``copied_bytes`` are tensors that a second buffer holds.
+    host to the last, 0 where the file is read instead.
     ``padding`` is what devices add to rows and tensors, by name. ``overridden`` are blocks whose experts stay on the host."""
 
     buffers: dict[str, int]
     mapped_bytes: int
-    copied_bytes: int
     padding: dict[str, int]
     overridden: frozenset[int]
 
@@ -55,7 +54,6 @@ def _loaded(model: ModelSpec, settings: Settings, layout: Layout) -> Loaded:
     return Loaded(
         buffers=summed(found),
         mapped_bytes=_span(model, found) if maps(settings) else 0,
-        copied_bytes=sum(piece.tensor.n_bytes for piece in found if piece.is_copy),
         padding=padding,
         overridden=_overridden(found, layout),
     )

@@ -34,11 +34,10 @@ _CPU_FFN = r"\.ffn_(up|down|gate)\."
 
 
 class Piece(NamedTuple):
-    """A tensor as it is loaded: its buffer, and whether it is the second use of one that another buffer holds, too."""
+    """A tensor in a buffer; one that is used in two places may lie in two."""
 
     tensor: Tensor
     buffer: str
-    is_copy: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -66,7 +65,7 @@ def pieces(tensors: tuple[Tensor, ...], settings: Settings, layout: Layout, skip
         tied = tied and tensor.name != _OUTPUT
         if tensor.name.startswith(_EVERY_BLOCK):
             used = {_buffer(tensor, layout.blocks[i], settings, layout, patterns) for i in range(n_blocks - skipped)}
-            found += [Piece(tensor, buffer, is_copy=i > 0) for i, buffer in enumerate(sorted(used))]
+            found += [Piece(tensor, buffer) for buffer in sorted(used)]
             continue
         device = CPU if stand == "input" else layout.output if stand == "output" else layout.blocks[block]
         found.append(Piece(tensor, _buffer(tensor, device, settings, layout, patterns)))
@@ -74,7 +73,7 @@ def pieces(tensors: tuple[Tensor, ...], settings: Settings, layout: Layout, skip
     if tied and table is not None:
         again = _buffer(table.tensor._replace(name=_OUTPUT), layout.output, settings, layout, patterns)
         if again != table.buffer:
-            found.append(Piece(table.tensor, again, is_copy=True))
+            found.append(Piece(table.tensor, again))
     return found
 
 
