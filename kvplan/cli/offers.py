@@ -17,9 +17,9 @@ def values(flag: str) -> list[str]:
 
         return ["auto", *DTYPES]
     if flag == "--engine":
-        from kvplan import _discover
+        from kvplan.estimator import registry
 
-        return list(_discover.claimants("kvplan.engines", "NAMES"))
+        return registry.known_engines()
     return []
 
 

@@ -99,6 +99,10 @@ class Deployment(Protocol):
         """The pool, for engines that have one; None for those that allocate as they go."""
         ...
 
+    def resolved(self) -> Mapping[str, int]:
+        """Settings that the model decides of, shown in the place of those that were asked for."""
+        ...
+
     def log_lines(self) -> tuple[str, ...]:
         """What the engine will print about its memory."""
         ...
@@ -178,13 +182,4 @@ class ReadsText(Protocol):
 
     def with_text(self, argv: Sequence[str], text: str) -> tuple[str, ...]:
         """The command with the file's settings in it. Raises RequestError for text that is not in that language."""
-        ...
-
-
-@runtime_checkable
-class Resolves(Protocol):
-    """A deployment whose model decides of settings that the engine's own leave open."""
-
-    def resolved(self) -> Mapping[str, int]:
-        """Such settings, shown in the place of those that were asked for."""
         ...

@@ -1,18 +1,16 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kvplan.core.device import ISAS, UNKNOWN_NODE, Node, Place, budget_node
-from kvplan.core.engine import Deployment, Engine, Resolves
-from kvplan.core.errors import KvplanError, RequestError, did_you_mean
+from kvplan.core.device import Node, Place
+from kvplan.core.engine import Deployment, Engine
+from kvplan.core.errors import KvplanError, RequestError
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
-from kvplan.core.units import parse_count, parse_size
 from kvplan.core.workload import Workload
-from kvplan.estimator import engines, findings, inverse, nodes
+from kvplan.estimator import engines, findings, inverse, machine, nodes
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
@@ -53,8 +51,9 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         model = _on_paper(ref, _stamp(ref), scheme)
     if parsed.draft is not None:
         model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
-    node = _machine(options, _node(options, probe=probe))
-    if len(options.command) > 1:  # its flags are the limits, whatever the workload; a program's name alone says nothing
+    node = machine.node(options, probe=probe)
+    commanded = len(options.command) > 1  # its flags are the limits, whatever the workload; a program's name alone says nothing
+    if commanded:
         settings = engine.resolve(parsed, ANY, model, node, version)
         load, notes = workload(options, model, engine.limits(settings))
     else:
@@ -69,7 +68,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
         size=size,
         engine=engine.name,
         version=version,
-        settings=_shown(engine, settings, deployment),
+        settings={**engine.shown(settings), **deployment.resolved()},
         ignored=parsed.ignored,
         command=engine.command(settings),
         workload=load,
@@ -95,7 +94,7 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     )
     if found.verdict in ("fits", "tight"):
         return found
-    shape = ANY if len(options.command) > 1 else load
+    shape = ANY if commanded else load
     return found._replace(fits_on=_fits_on(engine, lambda other: engine.resolve(parsed, shape, model, other, version), found))
 
 
@@ -105,14 +104,6 @@ def _default_engine(options: Options) -> str:
         return engines.DEFAULT_ENGINE
     model, _ = _model(options.model, _stamp(options.model))
     return engines.GGUF_ENGINE if model.checkpoint is not None and model.checkpoint.format == "gguf" else engines.DEFAULT_ENGINE
-
-
-def _shown(engine: Engine[object], settings: object, deployment: Deployment) -> Mapping[str, int | float | str | bool | None]:
-    """The settings, with what the model decides of them."""
-    shown = dict(engine.shown(settings))
-    if hasattr(deployment, "resolved") and isinstance(deployment, Resolves):  # the second alone takes a twentieth of an answer
-        shown |= deployment.resolved()
-    return shown
 
 
 def _places(node: Node, entries: tuple[Entry, ...]) -> tuple[Place, ...]:
@@ -154,48 +145,6 @@ def _drafted(key: tuple[str, tuple[int, int] | None], scheme: str | None, draft:
         return model._replace(draft=_model(*draft)[0])
     except KvplanError:
         return model._replace()
-
-
-def _node(options: Options, *, probe: bool) -> Node:
-    """The hardware of the request. Raises RequestError for an unknown GPU, a size without a unit, or both at once."""
-    if options.budget is not None:
-        if options.gpus not in (None, "1"):
-            raise RequestError("contradiction", f"--gpus {options.gpus}: a --budget is one device", hint="name the cards with --gpu")
-        if options.gpu is not None:
-            raise RequestError("contradiction", "--gpu and --budget both say how large the device is", hint="give one of them")
-        return budget_node(parse_size(options.budget, option="--budget"))
-    if options.gpu is None:
-        if options.gpus is not None:
-            raise RequestError(
-                "contradiction", "--gpus says how many, and no --gpu says of what", hint="add --gpu, for example --gpu h100-sxm"
-            )
-        return _attached() if probe else UNKNOWN_NODE
-    from kvplan.hardware import catalog
-
-    n_gpus = None if options.gpus is None else parse_count(options.gpus, option="--gpus")
-    return catalog.node(options.gpu, n_gpus=n_gpus)
-
-
-def _machine(options: Options, node: Node) -> Node:
-    """The node with what the request says of its processor. Raises RequestError for an unknown one, or a size without a unit."""
-    if options.host is not None and options.host not in ISAS:
-        raise RequestError(
-            "unknown_host",
-            f"--host: unknown processor '{options.host}'",
-            hint=did_you_mean(options.host, ISAS) or f"known: {', '.join(ISAS)}",
-        )
-    ram = None if options.ram is None else parse_size(options.ram, option="--ram")
-    return node if options.host is None and ram is None else node._replace(isa=options.host, ram_bytes=ram)
-
-
-def _attached() -> Node:
-    from kvplan.hardware import presence
-
-    if not presence.driver():
-        return UNKNOWN_NODE
-    from kvplan.hardware import probe
-
-    return probe.attached() or UNKNOWN_NODE
 
 
 def _fits_on(engine: Engine[object], settle: "Callable[[Node], object]", found: Estimate) -> tuple[Candidate, ...]:

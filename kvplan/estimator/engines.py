@@ -46,23 +46,19 @@ def _started(command: tuple[str, ...]) -> str:
 
 def _with_file(command: tuple[str, ...], engine: Engine[object]) -> tuple[str, ...]:
     """The command with what its settings file says in it. Raises RequestError for a file that can't be read."""
-    if not command:
-        return command
-    text_name = engine.text_file(command) if isinstance(engine, ReadsText) else None
-    if text_name is not None and isinstance(engine, ReadsText):
+    if command and isinstance(engine, ReadsText) and (name := engine.text_file(command)) is not None:
         from pathlib import Path
 
         from kvplan.specs.files import read_text
 
-        return engine.with_text(command, read_text(Path(text_name)))
-    name = engine.config_file(command) if isinstance(engine, ReadsFile) else None
-    if name is None or not isinstance(engine, ReadsFile):
-        return command
-    from pathlib import Path
+        return engine.with_text(command, read_text(Path(name)))
+    if command and isinstance(engine, ReadsFile) and (name := engine.config_file(command)) is not None:
+        from pathlib import Path
 
-    from kvplan.specs.files import read_yaml
+        from kvplan.specs.files import read_yaml
 
-    return engine.with_config(command, read_yaml(Path(name)))
+        return engine.with_config(command, read_yaml(Path(name)))
+    return command
 
 
 def _flags(options: Options, engine: Engine[object]) -> tuple[Flag, ...]:

@@ -1,5 +1,6 @@
 """One model on Transformers with resolved settings: the ledger of a run."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -101,6 +102,10 @@ class Deployment:
     def capacity(self, load: Workload) -> Capacity | None:
         """No pool: memory is taken as the sequence grows."""
         return None
+
+    def resolved(self) -> Mapping[str, int]:
+        """None: what was asked for holds."""
+        return {}
 
     def log_lines(self) -> tuple[str, ...]:
         """Transformers prints nothing about memory."""

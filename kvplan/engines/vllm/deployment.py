@@ -1,5 +1,6 @@
 """One model on vLLM with resolved settings on one node: its pool, its ledger, its words."""
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from kvplan.core.device import Node
@@ -127,6 +128,10 @@ class Deployment:
         slots = [slot for group in self._cache.pool.groups for slot in group.slots if "state" not in slot.kind]
         whole = [slot for slot in slots if not slot.window_tokens]
         return min((slot.block_tokens for slot in whole or slots), default=None)
+
+    def resolved(self) -> Mapping[str, int]:
+        """None: what was asked for holds, or is refused."""
+        return {}
 
     def log_lines(self) -> tuple[str, ...]:
         """What vLLM prints of its pool, nothing where it would not start."""
