@@ -69,7 +69,10 @@ def test_a_gguf_file_of_the_cache(hub: Loopback, monkeypatch: pytest.MonkeyPatch
 def test_a_quantization_of_a_repository(hub: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.repos["org/x"] = {"a-Q4_K_M.gguf": gguf(), "a-Q8_0.gguf": b"", "config.json": b"{}"}
     assert load_model("org/x:q4_k_m").id == "org/x:q4_k_m"
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(KvplanError) as caught:
         load_model("org/x:Q5_K_M")
-    assert caught.value.exit_code in (2, 3)
+    assert (caught.value.kind, caught.value.exit_code) == ("file_not_found", 2)
+    go_offline(monkeypatch, "told")
+    with pytest.raises(KvplanError) as caught:
+        load_model("org/x:Q5_K_M")
+    assert (caught.value.kind, caught.value.exit_code) == ("offline", 3)

@@ -4,9 +4,9 @@ Source: transformers 5.24 quantizers/quantizer_finegrained_fp8.py; DeepSeek-V3, 
 """
 
 from kvplan.core.model import WeightGroup
-from kvplan.specs.algorithms import listed_parts
 from kvplan.specs.config import Config
 from kvplan.specs.layouts import blocked, mxfp4, packed, scalar
+from kvplan.specs.modelopt_algorithms import listed_parts
 from kvplan.specs.parts.blocks import Groups
 from kvplan.specs.quantization import Recipe, Rule
 

@@ -3,8 +3,8 @@
 Source: NVIDIA Model Optimizer 0.45 torch/export/{unified_export_hf,quant_utils}.py; vLLM 0.33 layers/quantization/modelopt.py.
 """
 
-from kvplan.specs.algorithms import MIXED, listed_parts, rule_of
 from kvplan.specs.config import Config
+from kvplan.specs.modelopt_algorithms import MIXED, listed_parts, rule_of
 from kvplan.specs.quantization import Recipe
 
 METHODS = ("modelopt", "modelopt_fp4", "modelopt_mixed")
