@@ -1,10 +1,11 @@
 """A verification as text and JSON: each term's estimate beside what was measured."""
 
 from kvplan.core.units import format_size
+from kvplan.render import speed
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned
 from kvplan.verifier.reconcile import Term
-from kvplan.verifier.verification import UNSEEN, Verification, timings
+from kvplan.verifier.verification import UNSEEN, Verification
 
 _HEAD = ("term", "phase", "estimate", "measured", "off by", "allowed", "")
 
@@ -14,15 +15,12 @@ def text(found: Verification) -> str:
     record, load = found.record, found.estimate.workload
     device = record.device.name or "this processor"
     head = f"{record.job.id} · {found.tier} on {device} · {load.ctx_tokens} tokens × {load.batch} · {record.outcome}"
-    took = " · ".join(
-        f"{name.removesuffix('_s').replace('_', ' ')} {value:.2f} s" for name, value in timings(record).items() if value is not None
-    )
     versions = " · ".join(f"{name} {value}" for name, value in record.versions.items() if value)
     lines = aligned([_HEAD, *(_row(term) for term in found.terms)], left=frozenset({0, 1, 6}))
     unseen = (f"not seen: {'; '.join(UNSEEN)}",) if found.tier == "trace" else ()
     verdict = "agrees with the estimate" if found.ok else "does not agree with the estimate"
     saved = (f"recorded in {found.saved}",) if found.saved else ()
-    return "\n".join((head, "", *lines, "", *((took,) if took else ()), versions, *unseen, *saved, verdict, ""))
+    return "\n".join((head, "", *lines, "", *speed.lines(record.timings), versions, *unseen, *saved, verdict, ""))
 
 
 def as_json(found: Verification) -> dict[str, object]:
@@ -36,7 +34,7 @@ def as_json(found: Verification) -> dict[str, object]:
             "workload": found.estimate.workload._asdict(),
             "outcome": record.outcome,
             "terms": [_term(term) for term in found.terms],
-            "timings": timings(record),
+            "timings": speed.as_json(record.timings),
             "versions": record.versions,
             "device": record.device._asdict(),
             "unseen": list(UNSEEN) if found.tier == "trace" else [],

@@ -1,14 +1,12 @@
 """What is looked at before a run: can it be made, and does it fit?"""
 
 import importlib.util
-from typing import Literal
 
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import format_size
 from kvplan.estimator import Estimate, Options
 from kvplan.hardware import host, presence
-
-Tier = Literal["cuda", "cpu", "trace"]
+from kvplan.verifier.run import Tier
 
 _RUNS_ON: dict[Tier, str] = {"cuda": "the first attached GPU", "cpu": "this processor", "trace": "no hardware at all"}
 

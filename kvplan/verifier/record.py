@@ -3,12 +3,18 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kvplan.verifier import timings
+from kvplan.verifier.timings import Timings
+
 
 class Job(NamedTuple):
     """One run to measure: the model of ``config`` with random weights, a prefill of ``prompt_tokens``, then decode to ``ctx_tokens``.
 
     ``device`` is ``cuda``, ``cpu`` or ``trace``; ``attn``, ``cache`` and ``forward`` are those of the Transformers engine. A model
     whose parameters take more than ``max_bytes`` (None: the memory that is free) is refused before anything is allocated.
+
+    Without ``use_cache`` each decode step runs all tokens again. The first pass counts memory; ``n_repeats`` more are timed after
+    ``n_warmup`` that nobody timed, the first one among them.
     """
 
     id: str
@@ -22,6 +28,9 @@ class Job(NamedTuple):
     cache: str = "dynamic"
     forward: str = "generate"
     max_bytes: int | None = None
+    use_cache: bool = True
+    n_warmup: int = 1
+    n_repeats: int = 0
 
 
 class Snapshot(NamedTuple):
@@ -93,6 +102,7 @@ class Record(NamedTuple):
     loaded: Snapshot | None = None
     prefill: Phase | None = None
     decode: Phase | None = None
+    timings: Timings | None = None
 
 
 def to_json(record: Record) -> dict[str, object]:
@@ -117,6 +127,7 @@ def from_json(data: dict[str, Any]) -> Record:
         "loaded": Snapshot,
         "prefill": _phase,
         "decode": _phase,
+        "timings": _timings,
     }
     parts = {key: kind(**data[key]) for key, kind in kinds.items() if data[key] is not None}
     return Record(**{**data, **parts})
@@ -124,3 +135,7 @@ def from_json(data: dict[str, Any]) -> Record:
 
 def _phase(*, memory: dict[str, Any], **rest: Any) -> Phase:
     return Phase(**rest, memory=Snapshot(**memory))
+
+
+def _timings(**data: Any) -> Timings:
+    return timings.from_json(data)

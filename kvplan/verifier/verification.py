@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,17 +10,17 @@ from kvplan.core.errors import UnavailableError
 from kvplan.estimator import Estimate, Options
 from kvplan.estimator.options import in_words
 from kvplan.verifier import checks, files
-from kvplan.verifier.checks import Tier
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.reconcile import Term, reconcile
 from kvplan.verifier.record import Job, Record
+from kvplan.verifier.run import Run, Tier, parted
 from kvplan.verifier.shrink import cut
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from kvplan.estimator.options import Keywords
+    from kvplan.verifier.run import RunKeywords
 
 UNSEEN = (
     "scratch within kernels (sorting, grouped products, split keys; cuDNN's attention on newer GPUs)",
@@ -49,40 +48,27 @@ class Verification(NamedTuple):
         return self.record.outcome == "ran" and all(term.ok for term in self.terms)
 
 
-def verify(
-    model: str,
-    *,
-    backend: Tier | None = None,
-    n_layers: int | None = None,
-    record_in: Path | None = None,
-    timeout_s: float = TIMEOUT_S,
-    **options: "Unpack[Keywords]",
-) -> Verification:
+def verify(model: str, *, record_in: Path | None = None, timeout_s: float = TIMEOUT_S, **options: "Unpack[RunKeywords]") -> Verification:
     """Run ``model`` with random weights at its real shapes and reconcile the run with the estimate.
 
     ``backend`` cuda measures the first attached GPU; cpu measures weights and cache, which hold on any device; trace runs the
     modeling code without hardware, weights or a limit of size, and follows its tensors (``UNSEEN`` says what they don't show).
     The default is cuda where a GPU is attached, else trace. With ``n_layers`` only the first layers are built, and estimated.
-    The record is written into the folder ``record_in``. Options are those of ``kvplan.estimate``. Raises RequestError for what
-    Transformers does not run so; UnavailableError when torch or a GPU is missing, the run does not fit in what is free, or takes
-    longer than ``timeout_s``, or fails.
+    ``repeats`` passes are timed, after ``warmup`` others: ``record.timings``, None of a trace. The record is written into the
+    folder ``record_in``. Other options are those of ``kvplan.estimate``. Raises RequestError for what Transformers does not run
+    so; UnavailableError when torch or a GPU is missing, the run does not fit in what is free, takes longer than ``timeout_s``,
+    or fails.
     """
-    return answer(in_words(model, options), backend=backend, n_layers=n_layers, record_in=record_in, timeout_s=timeout_s)
+    run, asked = parted(options)
+    return answer(in_words(model, asked), run, record_in=record_in, timeout_s=timeout_s)
 
 
-def answer(
-    options: Options,
-    *,
-    backend: Tier | None = None,
-    n_layers: int | None = None,
-    record_in: Path | None = None,
-    timeout_s: float = TIMEOUT_S,
-) -> Verification:
+def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout_s: float = TIMEOUT_S) -> Verification:
     """The same for a request in words: ``verify`` says what is done and raised."""
-    config = _cut(config_of(options.model or ""), n_layers)
-    tier = checks.tier(backend)
-    estimate = _estimate(options if n_layers is None else options._replace(model=None), config, tier)
-    job = _job(options.model or "", config, estimate, tier)
+    config = _cut(config_of(options.model or ""), run.n_layers)
+    tier = checks.tier(run.backend)
+    estimate = _estimate(options if run.n_layers is None else options._replace(model=None), config, tier)
+    job = _job(options.model or "", config, estimate, tier)._replace(n_warmup=run.n_warmup, n_repeats=run.n_repeats)
     record = _measured(job._replace(max_bytes=checks.guard(estimate, tier)), timeout_s)
     saved = files.write(record, record_in) if record_in else None
     return Verification(tier, estimate, record, reconcile(estimate, record), saved)
@@ -111,18 +97,6 @@ def _measured(job: Job, timeout_s: float) -> Record:
             hint="these are the words of Transformers: try another version of it, or more layers",
         )
     return record
-
-
-def timings(record: Record) -> Mapping[str, float | None]:
-    """Seconds of building, of the prefill, and of one decode step on average; None of what did not really run."""
-    decode = record.decode
-    if record.device.kind == "trace":
-        return {"build_s": None, "prefill_s": None, "decode_step_s": None}
-    return {
-        "build_s": record.model.seconds if record.model else None,
-        "prefill_s": record.prefill.seconds if record.prefill else None,
-        "decode_step_s": decode.seconds / decode.n_steps if decode else None,
-    }
 
 
 def _cut(config: dict[str, object], n_layers: int | None) -> dict[str, object]:

@@ -7,6 +7,7 @@ from kvplan.verifier import files
 from kvplan.verifier.process import dumps
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
 from kvplan.verifier.shrink import cut, tiny
+from kvplan.verifier.timings import Pass, summary
 
 RECORD = Record(
     job=Job("meta-llama/Llama-2-7b", {"model_type": "llama", "layer_types": ["a"]}, "float16", 4096, 8, 4088, max_bytes=7),
@@ -19,6 +20,7 @@ RECORD = Record(
     model=Built("LlamaForCausalLM", "sdpa", 1, 2, 3, 0.5),
     loaded=Snapshot(allocated_bytes=4),
     prefill=Phase(1, 0.25, 5, 0, Snapshot(peak_allocated_bytes=6)),
+    timings=summary([Pass(0.5, (0.25, 0.5)), Pass(0.75, (0.25, 0.25))], batch=8, n_warmup=1, build_s=0.5),
 )
 
 

@@ -15,7 +15,6 @@ from kvplan.verifier import checks, verify
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
-from kvplan.verifier.verification import timings
 from tests.gguf.writing import header, llama, llama_tensors
 from tests.hardware.memory import fake_memory, hide_memory
 from tests.verifier.models import LLAMA, write
@@ -184,7 +183,7 @@ def test_running_out_of_memory_is_an_answer_and_not_ok(monkeypatch: pytest.Monke
     found = verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
     assert not found.ok
     assert found.terms == ()
-    assert as_json(found)["timings"] == {"build_s": None, "prefill_s": None, "decode_step_s": None}
+    assert as_json(found)["timings"] is None
 
 
 def test_a_trace_needs_no_memory_and_says_what_it_can_not_see(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -201,5 +200,5 @@ def test_a_trace_needs_no_memory_and_says_what_it_can_not_see(monkeypatch: pytes
     assert given["env"]["CUDA_VISIBLE_DEVICES"] == ""
     assert as_json(found)["tier"] == "trace"
     assert as_json(found)["unseen"]
-    assert set(timings(found.record).values()) == {None}
+    assert as_json(found)["timings"] is None
     assert "not seen: scratch within kernels" in text(found)

@@ -1,19 +1,14 @@
 """``kvplan verify``."""
 
-from typing import TYPE_CHECKING
-
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
 from kvplan.core.units import parse_count
 from kvplan.estimator import Options
 from kvplan.verifier import files
+from kvplan.verifier.run import Run, Tier
 
-if TYPE_CHECKING:
-    from kvplan.verifier.checks import Tier
-
-
-_TIERS: "dict[str, Tier]" = {"cuda": "cuda", "cpu": "cpu", "trace": "trace"}
+_TIERS: dict[str, Tier] = {"cuda": "cuda", "cpu": "cpu", "trace": "trace"}
 
 
 def run(said: Said) -> int:
@@ -25,16 +20,22 @@ def run(said: Said) -> int:
     if not said.words:
         raise RequestError("usage", "no MODEL was named", hint="kvplan verify llama-2-7b --ctx 4096 --batch 1")
     known = {name: value for name, value in said.values.items() if name in Options._fields}
-    layers = said.values.get("layers")
-    found = answer(
-        Options(model=said.words[0], command=(), **known),
-        backend=_TIERS.get(said.values.get("backend") or ""),
-        n_layers=None if layers is None else parse_count(layers, option="--layers"),
-        record_in=files.FOLDER if "record" in said.flags else None,
-    )
+    asked = Options(model=said.words[0], command=(), **known)
+    found = answer(asked, _run(said), record_in=files.FOLDER if "record" in said.flags else None)
     shown = dumps(verification.as_json(found)) + "\n" if "json" in said.flags else verification.text(found)
     streams.write(shown, said)
     return EXIT_OK if found.ok else EXIT_NO
+
+
+def _run(said: Said) -> Run:
+    counts = {name: parse_count(said.values[name], option=f"--{name}") for name in ("layers", "warmup", "repeats") if name in said.values}
+    usual = Run()
+    return Run(
+        backend=_TIERS.get(said.values.get("backend") or ""),
+        n_layers=counts.get("layers"),
+        n_warmup=counts.get("warmup", usual.n_warmup),
+        n_repeats=counts.get("repeats", usual.n_repeats),
+    )
 
 
 COMMAND = Command(
@@ -52,6 +53,8 @@ COMMAND = Command(
             choices=tuple(_TIERS),
         ),
         Option("--layers", "Build and estimate only the first N layers.", "Run", "N"),
+        Option("--warmup", "Passes before those that are timed; the first counts memory. Default 1.", "Run", "N"),
+        Option("--repeats", "Passes that are timed, each a prefill and all decode steps. Default 3.", "Run", "N"),
         Option("--record", f"Keep the record under {files.FOLDER}.", "Run"),
         options.PRECISION[0],
         *options.ENGINE[1:],

@@ -1,0 +1,137 @@
+"""Times by a clock that the test winds: no test waits, and none asks how fast this machine is."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kvplan.render import speed
+from kvplan.verifier import timings
+from kvplan.verifier.child.timing import timed
+from kvplan.verifier.timings import Pass, Spread, spread, summary
+
+
+class FakeDevice:
+    """Queues its work: a forward returns at once, and the clock moves on when the device is waited for."""
+
+    def __init__(self, costs: Iterator[float]) -> None:
+        self.now = 0.0
+        self.queued = 0.0
+        self._costs = costs
+        self.log: list[str] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    def finish(self) -> None:
+        self.now += self.queued
+        self.queued = 0.0
+
+    def prefill(self) -> None:
+        self.log.append("prefill")
+        self.queued += next(self._costs)
+
+    def decode(self) -> None:
+        self.log.append("decode")
+        self.queued += next(self._costs)
+
+    @contextlib.contextmanager
+    def decoding(self) -> Iterator[None]:
+        self.log.append("decoding")
+        yield
+        self.log.append("done")
+
+
+def test_each_forward_is_waited_for_and_timed_by_itself() -> None:
+    device = FakeDevice(iter([0.5, 0.25, 0.125]))
+    device.queued = 9.0  # what was queued before the pass is none of its time
+
+    assert timed(lambda: device, n_steps=2, finish=device.finish, clock=device.clock) == Pass(0.5, (0.25, 0.125))
+    assert device.log == ["prefill", "decoding", "decode", "decode", "done"]
+
+
+def test_percentiles_are_values_that_were_measured() -> None:
+    assert spread([3.0, 1.0, 2.0]) == Spread(p50=2.0, p95=3.0, min=1.0, max=3.0)
+    assert spread([float(n) for n in range(1, 101)]) == Spread(p50=50.0, p95=95.0, min=1.0, max=100.0)
+    assert spread([4.0]) == Spread(4.0, 4.0, 4.0, 4.0)
+
+
+def test_the_statistics_of_passes() -> None:
+    passes = [Pass(1.0, (0.25,) * 19 + (4.25,)), Pass(2.0, (0.25,) * 20), Pass(3.0, (0.5,) * 20)]
+    found = summary(passes, batch=4, n_warmup=2, build_s=9.0)
+    assert found.ttft_s == Spread(2.0, 3.0, 1.0, 3.0)
+    assert found.tpot_s == Spread(0.25, 0.5, 0.25, 4.25)
+    assert found.tpot_by_decile_s == (*[1 / 3] * 9, 1.0), "the last tenth holds the step that jitters"
+    rates = found.decode_tokens_per_s_min, found.decode_tokens_per_s, found.decode_tokens_per_s_max
+    assert rates == (8.0, pytest.approx(4 * 20 / 9), 16.0)
+    assert (found.n_steps, found.n_warmup, found.n_repeats, found.build_s) == (20, 2, 3, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "deciles"),
+    [
+        pytest.param((1.0, 2.0, 3.0), (1.0, 2.0, 3.0), id="fewer steps than tenths"),
+        pytest.param(tuple(map(float, range(11))), (*map(float, range(9)), 9.5), id="one more than tenths"),
+    ],
+)
+def test_parts_of_the_positions(steps: tuple[float, ...], deciles: tuple[float, ...]) -> None:
+    assert summary([Pass(1.0, steps)], batch=1, n_warmup=1, build_s=0.0).tpot_by_decile_s == deciles
+
+
+def test_a_prefill_alone_has_no_decode_steps() -> None:
+    found = summary([Pass(1.0, ())], batch=4, n_warmup=1, build_s=0.5)
+    assert (found.tpot_s, found.tpot_by_decile_s, found.decode_tokens_per_s) == (None, (), None)
+    assert [line.partition(":")[0] for line in speed.lines(found)] == ["time to first token"]
+    answer = speed.as_json(found)
+    assert answer
+    assert answer["tpot_s"] is None
+
+
+def test_timings_as_text_and_json() -> None:
+    found = summary([Pass(1.5, (0.02, 0.04))], batch=2, n_warmup=1, build_s=0.5)
+    assert list(speed.lines(found)) == [
+        "time to first token: 1.50 s (p95 1.50 s, 1.50 s – 1.50 s) · 1 pass after 1, made in 500.0 ms",
+        "time per output token: 20.0 ms (p95 40.0 ms, 20.0 ms – 40.0 ms) · 2 steps",
+        "from the first steps to the last: 20.0 ms 40.0 ms",
+        "decode: 66.7 tokens/s (66.7 – 66.7)",
+    ]
+    answer = speed.as_json(found)
+    assert answer
+    assert answer["ttft_s"] == {"p50": 1.5, "p95": 1.5, "min": 1.5, "max": 1.5}
+    assert timings.from_json(json.loads(json.dumps(answer))) == found
+
+
+def test_a_trace_takes_no_time() -> None:
+    assert speed.as_json(None) is None
+    assert list(speed.lines(None)) == []
+
+
+def winding() -> Callable[[], float]:
+    """A clock that goes on by a second each time it is read."""
+    seconds = iter(range(10_000))
+    return lambda: float(next(seconds))
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_timed_after_its_memory_is_counted() -> None:
+    pytest.importorskip("torch", exc_type=ImportError)
+    pytest.importorskip("transformers", exc_type=ImportError)
+    from kvplan.verifier.child import passes
+    from kvplan.verifier.child.meters import CpuMeter
+    from kvplan.verifier.child.tracing import TraceMeter
+    from kvplan.verifier.record import Device, Job, Record, Snapshot
+    from tests.verifier.models import LLAMA
+
+    job = Job("llama", LLAMA, "float32", 24, 2, 20, n_warmup=2, n_repeats=3)
+    blank = Record(job, "ran", None, "", {}, Device("cpu", "", None, None, None), Snapshot())
+    *_, before, last = passes.run(blank, CpuMeter(), clock=winding())
+    assert before.timings is None
+    assert last == before._replace(timings=last.timings)
+    assert last.timings
+    assert last.timings.ttft_s == last.timings.tpot_s == Spread(1.0, 1.0, 1.0, 1.0)
+    assert last.timings.decode_tokens_per_s == 2.0
+    assert (last.timings.n_steps, last.timings.n_warmup, last.timings.n_repeats) == (4, 2, 3)
+    *_, traced = passes.run(blank, TraceMeter("cpu"))
+    assert traced.timings is None
