@@ -35,10 +35,12 @@ class Point(NamedTuple):
     """What one choice of values needs on its fullest place, and whether that fits.
 
     ``at`` are the values of the axes, in their order. ``refusals`` are the engine's own; ``error`` is why there is no answer, and
-    then all else is None. ``beyond_limit``: the context is longer than the model was made for.
+    then there is no ``load`` and nothing that follows. ``about`` is what the values of all axes but the workload's mean, where they mean
+    something. ``beyond_limit``: the context is longer than the model was made for.
     """
 
     at: tuple[str | None, ...]
+    about: Subject | None = None
     load: Workload | None = None
     needed: Interval | None = None
     headroom_bytes: int | None = None
@@ -81,10 +83,7 @@ def sweep(model: "str | Iterable[str]", *, one_at_a_time: bool = False, **option
     """
     listed = {name: _listed(value) for name, value in {"model": model, **options}.items() if value is not None}
     found = axes(listed)
-    points = tuple(answers(found, one_at_a_time=one_at_a_time))
-    if points[0].error is not None and all(point.error is not None for point in points):
-        raise points[0].error
-    return Sweep(found, points)
+    return Sweep(found, tuple(answered(points(found, one_at_a_time=one_at_a_time))))
 
 
 def _listed(value: object) -> tuple[str, ...]:
@@ -103,7 +102,21 @@ def axes(values: dict[str, tuple[str, ...]]) -> tuple[Axis, ...]:
     return tuple(Axis(name, said.get(name, (None,))) for name in _ORDER if name in said or name in WORKLOAD)
 
 
-def answers(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False) -> Iterator[Point]:
+def answered(points: Iterable[Point]) -> Iterator[Point]:
+    """These points, from when one has an answer. Raises the first one's error where none has."""
+    waiting: list[Point] = []
+    rest = iter(points)
+    for point in rest:
+        waiting.append(point)
+        if point.error is None:
+            yield from waiting
+            yield from rest
+            return
+    if waiting and waiting[0].error is not None:
+        raise waiting[0].error
+
+
+def points(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False) -> Iterator[Point]:
     """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named."""
     names = [axis.option for axis in axes[: -len(WORKLOAD)]]
     for others, choices in groupby(combinations(axes, one_at_a_time=one_at_a_time), key=lambda at: at[: -len(WORKLOAD)]):
@@ -139,7 +152,7 @@ class _Settled:
             load = checked(ctx, batch, None if self._options.prompt is None else _count(self._options.prompt, "--prompt"))
             return self._deployed(load).point(at, load)
         except KvplanError as reason:
-            return Point(at, error=reason)
+            return Point(at, self.__dict__.get("_about"), error=reason)
 
     @cached_property
     def _about(self) -> Subject:
@@ -164,7 +177,7 @@ class _Deployed:
         self._places = [(place.id, inverse.usable_bytes(deployment, place)) for place in places]
         self._refusals = (*about.parsed.refusals, *deployment.refusals)
         self._need = deployment.need_bytes
-        self._limit = about.model.max_ctx_tokens
+        self._about, self._limit = about, about.model.max_ctx_tokens
 
     def point(self, at: tuple[str | None, ...], load: Workload) -> Point:
         """The answer for one workload: the fullest GPU's need (the host's where there is none), the worst verdict of all places."""
@@ -178,9 +191,8 @@ class _Deployed:
         assert fullest is not None
         needed, usable = fullest
         headroom = None if usable is None else usable - needed.best
-        return Point(
-            at, load, needed, headroom, verdict, self._refusals, beyond_limit=self._limit is not None and load.ctx_tokens > self._limit
-        )
+        beyond = self._limit is not None and load.ctx_tokens > self._limit
+        return Point(at, self._about, load, needed, headroom, verdict, self._refusals, beyond)
 
 
 _FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
@@ -192,14 +204,15 @@ def _count(text: str, option: str) -> int:
 
 
 def frontier(axes: tuple[Axis, ...], points: Iterable[Point]) -> tuple[Reach, ...]:
-    """The longest context with which these points start, for each choice of all else; nothing where no context is varied."""
+    """The longest context with which these points start, for each choice of all else that has an answer; nothing where no context is
+    varied."""
     ctx = [axis.option for axis in axes].index("ctx")
     if len(axes[ctx].values) == 1:
         return ()
     found: dict[tuple[str | None, ...], int | None] = {}
     for point in points:
-        others = (*point.at[:ctx], *point.at[ctx + 1 :])
-        longest = found.setdefault(others, None)
-        if point.starts and point.load is not None:
-            found[others] = max(longest or 0, point.load.ctx_tokens)
+        if point.load is not None:
+            others = (*point.at[:ctx], *point.at[ctx + 1 :])
+            longest = found.setdefault(others, None)
+            found[others] = max(longest or 0, point.load.ctx_tokens) if point.starts else longest
     return tuple(Reach(at, longest) for at, longest in found.items())

@@ -12,3 +12,11 @@ def aligned(rows: Sequence[tuple[str, ...]], *, left: frozenset[int] = frozenset
         ).rstrip()
         for row in rows
     ]
+
+
+def middled(words: str, width: int) -> str:
+    """``words`` in at most ``width`` signs: of longer ones the middle is left out."""
+    if len(words) <= width:
+        return words
+    head = width // 2
+    return f"{words[:head]}…{words[len(words) - (width - head - 1) :]}"
