@@ -14,7 +14,8 @@ class Job(NamedTuple):
     whose parameters take more than ``max_bytes`` (None: the memory that is free) is refused before anything is allocated.
 
     Without ``use_cache`` each decode step runs all tokens again. The first pass counts memory; ``n_repeats`` more are timed after
-    ``n_warmup`` that nobody timed, the first one among them.
+    ``n_warmup`` that nobody timed, the first one among them. Where ``padded``, half of the
+    first sequence is padding on its left.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Job(NamedTuple):
     use_cache: bool = True
     n_warmup: int = 1
     n_repeats: int = 0
+    padded: bool = False
 
 
 class Snapshot(NamedTuple):

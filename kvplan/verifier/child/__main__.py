@@ -6,6 +6,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
 
@@ -32,7 +33,7 @@ def answer(job: Job) -> Record:
     blank = _blank(job, {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__})
     if job.device == "cuda" and not torch.cuda.is_available():
         return blank._replace(error="torch sees no CUDA device")
-    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": TraceMeter}
+    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": partial(TraceMeter, padded=job.padded)}
     meter = meters[job.device]()
     blank = blank._replace(versions=blank.versions | meter.versions(), device=meter.device(), before=meter.before())
     record = blank

@@ -44,10 +44,15 @@ def cuda_device() -> bool:
 
 
 class Traced(Lifetimes):
-    """Lifetimes of fake tensors; yes to every question."""
+    """Lifetimes of fake tensors; one answer to every question."""
+
+    def __init__(self, device_type: str, *, padded: bool = False) -> None:
+        """``padded``: some of the batch is padding."""
+        super().__init__(device_type)
+        self._answer = not padded
 
     def run(self, func: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
-        """What the operator returns; of a truth value that nobody knows, True: masks of unpadded batches are all ones.
+        """What the operator returns; of a truth value that nobody knows, whether the batch's mask is all ones: that is what is asked.
 
         Raises torch's DataDependentOutputException where a number is asked for.
         """
@@ -55,7 +60,7 @@ class Traced(Lifetimes):
         if func is aten._local_scalar_dense.default:
             tensor = args[0]
             if isinstance(tensor, FakeTensor) and tensor.dtype == torch.bool and tensor.constant is None:
-                return True
+                return self._answer
         if func is aten._grouped_mm.default and args[0].dtype != torch.bfloat16:
             # The fake kernel knows bfloat16 alone; the real ones fall back to a product for each group, of the same shape.
             made = super().run(func, (args[0].bfloat16(), args[1].bfloat16(), *args[2:]), kwargs)

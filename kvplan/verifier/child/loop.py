@@ -24,10 +24,12 @@ class Loop:
         self._module = module
         self._config = module.config.get_text_config(decoder=True)
         self._uses_cache = job.use_cache
-        self._cache = _cache(job, self._config) if job.use_cache else None
-        self._given = _arguments(module, job) | ({cache_name(module): self._cache} if job.use_cache else {})
+        self._cache_name = cache_name(module) if job.use_cache else None
+        self._cache = _cache(job, module) if job.use_cache else None
+        self._given = _arguments(module, job)
         self._ids = torch.randint(0, self._config.vocab_size, (job.batch, job.prompt_tokens), device=torch.device(device))
         self._next = self._ids
+        self._padding = Padding(self._ids) if job.padded else None
         self._logits: torch.Tensor | None = None
 
     def held(self) -> tuple[int, int]:
@@ -51,10 +53,42 @@ class Loop:
         self._ids = torch.cat([self._ids, chosen], dim=-1)
         self._next = chosen if self._uses_cache else self._ids
         self._logits = None
+        if self._padding:
+            self._padding.grow()
         self._forward()
 
     def _forward(self) -> None:
-        self._logits = self._module(input_ids=self._next, **self._given).logits
+        given = self._given | ({self._cache_name: self._cache} if self._cache_name else {})
+        if self._padding:
+            given |= self._padding.arguments(self._module, self._next.shape[-1])
+        found = self._module(input_ids=self._next, **given)
+        self._logits = found.logits
+        if self._cache_name and self._cache is None:
+            self._cache = found[self._cache_name]
+
+
+class Padding:
+    """What generate() makes of a batch whose first sequence is half as long as the others: a mask, and positions of each sequence.
+
+    Source: transformers 5.24 generation/utils.py, _prepare_position_ids_for_generation and _update_model_kwargs_for_generation.
+    """
+
+    def __init__(self, ids: "torch.Tensor") -> None:
+        """``ids`` are those of the prompt."""
+        self._mask = torch.ones_like(ids)
+        self._mask[0, : (ids.shape[-1] + 1) // 2] = 0
+        self._positions = (self._mask.cumsum(-1) - 1).masked_fill(self._mask == 0, 0)
+
+    def grow(self) -> None:
+        """One more token in each sequence."""
+        self._mask = torch.cat([self._mask, self._mask.new_ones((self._mask.shape[0], 1))], dim=-1)
+        self._positions = torch.cat([self._positions, self._positions[:, -1:] + 1], dim=-1)
+
+    def arguments(self, module: "torch.nn.Module", n_tokens: int) -> dict[str, object]:
+        """What a forward over the last ``n_tokens`` is given of them, as far as it takes it."""
+        takes = inspect.signature(module.forward).parameters
+        given = {"attention_mask": self._mask, "position_ids": self._positions[:, -n_tokens:].clone()}
+        return {name: tensor for name, tensor in given.items() if name in takes}
 
 
 def _arguments(module: "torch.nn.Module", job: Job) -> dict[str, object]:
@@ -72,7 +106,12 @@ def cache_name(module: "torch.nn.Module") -> str:
     return found
 
 
-def _cache(job: Job, config: "transformers.PreTrainedConfig") -> "transformers.Cache":
+def _cache(job: Job, module: "torch.nn.Module") -> "transformers.Cache | None":
+    """An empty cache, None where the model makes one of its own class (MiniMax)."""
+    own = getattr(module, "_supports_default_dynamic_cache", None)
+    if own is not None and not own():
+        return None
+    config = module.config.get_text_config(decoder=True)
     if job.cache == "static":
         return transformers.StaticCache(config=config, max_cache_len=job.ctx_tokens)
     return transformers.DynamicCache(config=config)

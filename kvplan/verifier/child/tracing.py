@@ -12,11 +12,11 @@ class TraceMeter(CpuMeter):
 
     traced = True
 
-    def __init__(self, device_type: str = "cuda") -> None:
-        """``device_type`` is ``cuda``, a CPU where that can't be pretended, or ``cpu``."""
+    def __init__(self, device_type: str = "cuda", *, padded: bool = False) -> None:
+        """``device_type`` is ``cuda``, a CPU where that can't be pretended, or ``cpu``; ``padded``: some of the batch is padding."""
         self._type = "cuda" if device_type == "cuda" and fake.cuda_device() else "cpu"
         self.torch_device = "cuda:0" if self._type == "cuda" else "cpu"
-        self._traced = fake.Traced(self._type)
+        self._traced = fake.Traced(self._type, padded=padded)
         super().__init__(self._traced)
 
     def world(self) -> "contextlib.AbstractContextManager[object]":
