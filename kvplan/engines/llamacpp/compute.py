@@ -15,7 +15,7 @@ from kvplan.engines.llamacpp.devices import CPU, Layout
 from kvplan.engines.llamacpp.graphs.builder import Plan
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.schedule import reserved
-from kvplan.engines.llamacpp.remembered import Remembered
+from kvplan.core.remembered import Remembered
 from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.tables import names

@@ -11,7 +11,7 @@ from kvplan.core.units import ceil_to
 from kvplan.engines.llamacpp import tables
 from kvplan.engines.llamacpp.devices import Layout
 from kvplan.engines.llamacpp.placement import Piece, maps, pieces, summed
-from kvplan.engines.llamacpp.remembered import Remembered, once
+from kvplan.core.remembered import Remembered, once
 from kvplan.engines.llamacpp.settings import Settings
 
 _FILE_ALIGNMENT = 32

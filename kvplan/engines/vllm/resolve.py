@@ -1,11 +1,12 @@
 """From flags to settings: vLLM's defaults for this model, this hardware and this version."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import by_default
 from kvplan.engines.vllm.apart import hybrid_manager
@@ -31,15 +32,31 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
 
     Raises RequestError for values that no vLLM takes; what one would refuse only for this model is the deployment's to say.
     """
+    at = _known.get(model, (parsed, node, version), lambda: _base(parsed, model, node, version))
+    asked = at.said.count("max-model-len", None if ENTRY in at.said else load.ctx_tokens)
+    max_len = at.default_len if asked is None or asked < 0 else asked
+    return _scheduling(at.settings._replace(max_model_len=max_len, auto_fit=asked == -1), at.said, at.rules, model, node)
+
+
+class _Base(NamedTuple):
+    """What was said, and all settings that the length of sequences does not change."""
+
+    said: Said
+    rules: Rules
+    default_len: int
+    settings: Settings
+
+
+_known: Remembered[_Base] = Remembered(64)
+
+
+def _base(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> _Base:
     said = Said(parsed.flags)
     rules = engine_rules(version, v1=said.switch("VLLM_USE_V1"))
-    asked = said.count("max-model-len", None if ENTRY in said else load.ctx_tokens)
-    max_model_len = length(model, rules).default if asked is None or asked < 0 else asked
     settings = Settings(
         version=version,
         model=parsed.model or model.id,
-        max_model_len=max_model_len,
-        auto_fit=asked == -1,
+        max_model_len=0,
         allow_long_max_model_len=said.on("VLLM_ALLOW_LONG_MAX_MODEL_LEN"),
         max_num_seqs=0,
         max_num_batched_tokens=0,
@@ -49,10 +66,10 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
         quantization=said.word("quantization") or model.quantization,
     )
     settings = _parallel(settings, said, model, node)
-    settings = _scheduling(settings, said, rules, model, node)
     settings = _runner(settings, said, rules, model)
     settings = _caching(settings, said, rules, model)
-    return _extras(settings, said, rules)._replace(v1=rules.v1)
+    settings = _extras(settings, said, rules)._replace(v1=rules.v1)
+    return _Base(said, rules, length(model, rules).default, settings)
 
 
 def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> Settings:
