@@ -1,5 +1,7 @@
 """A point of a sweep as plain values: what its JSON holds and its CSV's columns are."""
 
+from functools import lru_cache
+
 from kvplan.core.errors import RequestError
 from kvplan.core.units import parse_count
 from kvplan.estimator.options import Options
@@ -13,6 +15,7 @@ _NAMES = {"ctx": "ctx_tokens", "batch": "batch", "prompt": "prompt_tokens"}
 Value = int | str | None
 
 
+@lru_cache(maxsize=4096)
 def value(option: str, said: str | None) -> Value:
     """What was said of ``option``: a number where numbers are counted and it is one."""
     if said is None or option not in COUNTED:

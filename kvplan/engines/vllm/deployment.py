@@ -25,15 +25,17 @@ class Deployment:
         at = resident(model, settings, node)
         self._rules, self._cache, self._held, self._taken, self._available = at.rules, at.cache, at.weighed, at.taken, at.available
         self._stages, self._cards, self._beside = at.stages, at.cards, at.beside
+        self._refused = at.refusals
+        self._last: tuple[Workload, list[Interval]] | None = None
         self.findings: tuple[Finding, ...] = at.findings
         self.not_modeled: tuple[NotModeled, ...] = at.not_modeled
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
         """What vLLM says no to: the settings first, then the card, then the cache."""
-        found = config_refusals(self._model, self._settings, self._cache, self._node, self._rules)
-        if found:
-            return found
+        found = config_refusals(self._model, self._settings, self._node, self._rules, self._refused)
+        if found or self._cache.problem is not None:
+            return found or (Refusal("KV118", "config", self._cache.problem or ""),)
         found = budget.start_refusals(self._settings, self._node, self._taken)
         if self._budgets is None or not self._cache.pool.groups:
             return found
@@ -42,6 +44,10 @@ class Deployment:
     @cached_property
     def _budgets(self) -> tuple[int, ...] | None:
         return None if self._available is None else tuple(free.best for free in self._available)
+
+    @cached_property
+    def _best_blocks(self) -> int:
+        return self._cache.pool.n_blocks(self._budgets or (), self._settings.num_gpu_blocks_override)
 
     @cached_property
     def _max_model_len(self) -> int:
@@ -73,15 +79,18 @@ class Deployment:
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """Everything but the pool, and the blocks that this workload takes of it."""
         stage = self._stages.get(place)
-        return ZERO if stage is None else self._beside[stage].plus(self._demand(stage, load))
+        if stage is None:
+            return ZERO
+        if self._last is None or self._last[0] is not load:  # all ranks of a stage are asked for the same
+            self._last = load, [self._beside[i].plus(self._demand(i, load)) for i in range(self._settings.pp)]
+        return self._last[1][stage]
 
     def usable_bytes(self, place: str) -> int | None:
         """All that the engine holds beside the pool, and the pool, up to what the card has; None where no pool is known."""
         stage = self._stages.get(place)
         if stage is None or self._budgets is None or not self._cache.pool.block_bytes[stage] or not self._node.gpus:
             return None
-        n_blocks = self._cache.pool.n_blocks(self._budgets, self._settings.num_gpu_blocks_override)
-        return min(self._cards[place], self._beside[stage].best + n_blocks * self._cache.pool.block_bytes[stage])
+        return min(self._cards[place], self._beside[stage].best + self._best_blocks * self._cache.pool.block_bytes[stage])
 
     def phases(self, load: Workload) -> Phases:
         """The weights while loading; vLLM reserves its cache at once, so later phases have no peaks of their own."""

@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 from kvplan.core.device import Node
-from kvplan.core.ledger import Finding, Interval, NotModeled
+from kvplan.core.ledger import Finding, Interval, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.remembered import Remembered
 from kvplan.engines.vllm import budget, notes
 from kvplan.engines.vllm.backends import traits
 from kvplan.engines.vllm.cache import Cache, cache
 from kvplan.engines.vllm.profile import profile
+from kvplan.engines.vllm.refusals import refusals_at_any_length
 from kvplan.engines.vllm.rules import Rules, engine_rules, rules_for
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.weighed import Weighed, weighed
@@ -27,6 +28,7 @@ class Resident(NamedTuple):
     available: tuple[Interval, ...] | None
     stages: dict[str, int]
     cards: dict[str, int]
+    refusals: tuple[Refusal, ...]
     findings: tuple[Finding, ...]
     not_modeled: tuple[NotModeled, ...]
 
@@ -60,6 +62,7 @@ def _resident(model: ModelSpec, settings: Settings, node: Node) -> Resident:
         available=budget.available(settings, node, taken),
         stages={place.id: min(i // settings.tp, settings.pp - 1) for i, place in enumerate(places)},
         cards={place.id: place.usable_bytes or 0 for place in node.places()},
+        refusals=refusals_at_any_length(model, settings, found, node),
         findings=notes.findings(model, settings, found, newer=newer),
         not_modeled=notes.not_modeled(model, settings),
     )

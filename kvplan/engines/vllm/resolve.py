@@ -11,7 +11,7 @@ from kvplan.core.workload import Workload
 from kvplan.engines.vllm import by_default
 from kvplan.engines.vllm.apart import hybrid_manager
 from kvplan.engines.vllm.backends import Traits, traits
-from kvplan.engines.vllm.batch import batch, graph_defaults, graph_sizes
+from kvplan.engines.vllm.batch import Batch, batch, graph_defaults, graph_sizes
 from kvplan.engines.vllm.command import ENTRY
 from kvplan.engines.vllm.drafting import speculative
 from kvplan.engines.vllm.length import length
@@ -35,16 +35,19 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
     at = _known.get(model, (parsed, node, version), lambda: _base(parsed, model, node, version))
     asked = at.said.count("max-model-len", None if ENTRY in at.said else load.ctx_tokens)
     max_len = at.default_len if asked is None or asked < 0 else asked
-    return _scheduling(at.settings._replace(max_model_len=max_len, auto_fit=asked == -1), at.said, at.rules, model, node)
+    return _scheduling(at, max_len, model, node)._replace(max_model_len=max_len, auto_fit=asked == -1)
 
 
 class _Base(NamedTuple):
-    """What was said, and all settings that the length of sequences does not change."""
+    """What was said, and all settings that the length of sequences does not change; ``scheduled`` are those found by the limits that
+    it does change, so far."""
 
     said: Said
     rules: Rules
     default_len: int
     settings: Settings
+    traits: Traits
+    scheduled: dict[tuple[bool, Batch], Settings]
 
 
 _known: Remembered[_Base] = Remembered(64)
@@ -69,7 +72,7 @@ def _base(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> _Base:
     settings = _runner(settings, said, rules, model)
     settings = _caching(settings, said, rules, model)
     settings = _extras(settings, said, rules)._replace(v1=rules.v1)
-    return _Base(said, rules, length(model, rules).default, settings)
+    return _Base(said, rules, length(model, rules).default, settings, traits(model), {})
 
 
 def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> Settings:
@@ -90,29 +93,40 @@ def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> S
     )
 
 
-def _scheduling(settings: Settings, said: Said, rules: Rules, model: ModelSpec, node: Node) -> Settings:
-    """Tokens and sequences of a step, prefills in chunks, captured graphs."""
-    chunked = _chunked(settings, said, rules, traits(model))
-    limits = batch(said, rules, node, settings.max_model_len, chunked=chunked)
-    n_drafted = settings.speculative.n_tokens if settings.speculative else 0
-    sizes = graph_sizes(said, rules, limits, defaults=graph_defaults(model, rules, node), width=1 + n_drafted)
-    return settings._replace(
-        chunked_prefill=chunked,
+def _scheduling(at: _Base, max_model_len: int, model: ModelSpec, node: Node) -> Settings:
+    """Tokens and sequences of a step, prefills in chunks, captured graphs: the settings with those."""
+    chunked = _chunked(at, max_model_len)
+    limits = batch(at.said, at.rules, node, max_model_len, chunked=chunked)
+    found = at.scheduled.get((chunked, limits))
+    if found is None:
+        if len(at.scheduled) >= _MOST:
+            at.scheduled.clear()
+        found = at.scheduled[chunked, limits] = _scheduled(at, limits, model, node)._replace(chunked_prefill=chunked)
+    return found
+
+
+_MOST = 256
+
+
+def _scheduled(at: _Base, limits: Batch, model: ModelSpec, node: Node) -> Settings:
+    n_drafted = at.settings.speculative.n_tokens if at.settings.speculative else 0
+    sizes = graph_sizes(at.said, at.rules, limits, defaults=graph_defaults(model, at.rules, node), width=1 + n_drafted)
+    return at.settings._replace(
         max_num_seqs=limits.max_num_seqs,
         max_num_batched_tokens=limits.max_num_batched_tokens,
-        enforce_eager=said.on("enforce-eager"),
+        enforce_eager=at.said.on("enforce-eager"),
         graph_sizes=sizes,
-        estimates_graphs=_estimates(said, rules) and bool(sizes),
+        estimates_graphs=_estimates(at.said, at.rules) and bool(sizes),
     )
 
 
-def _chunked(settings: Settings, said: Said, rules: Rules, found: Traits) -> bool:
+def _chunked(at: _Base, max_model_len: int) -> bool:
     """Source: vllm 0.33.0 config/model.py, is_chunked_prefill_supported; V0: 0.8.5 engine/arg_utils.py, _set_default_args_v0."""
-    asked = said.switch("enable-chunked-prefill")
-    if rules.v1:
+    asked, found = at.said.switch("enable-chunked-prefill"), at.traits
+    if at.rules.v1:
         return not found.cross if asked is None else asked
-    plain = not (found.latent or found.windowed or found.cross or settings.speculative or said.on("enable-lora"))
-    return (plain and settings.max_model_len > _LONG) if asked is None else asked
+    plain = not (found.latent or found.windowed or found.cross or at.settings.speculative or at.said.on("enable-lora"))
+    return (plain and max_model_len > _LONG) if asked is None else asked
 
 
 def _estimates(said: Said, rules: Rules) -> bool:
