@@ -1,7 +1,7 @@
 """A verification as text and JSON: each term's estimate beside what was measured."""
 
 from kvplan.core.units import format_size
-from kvplan.render import speed
+from kvplan.render import speed, without_cache
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned
 from kvplan.verifier.reconcile import Term
@@ -19,8 +19,9 @@ def text(found: Verification) -> str:
     lines = aligned([_HEAD, *(_row(term) for term in found.terms)], left=frozenset({0, 1, 6}))
     unseen = (f"not seen: {'; '.join(UNSEEN)}",) if found.tier == "trace" else ()
     verdict = "agrees with the estimate" if found.ok else "does not agree with the estimate"
-    saved = (f"recorded in {found.saved}",) if found.saved else ()
-    return "\n".join((head, "", *lines, "", *speed.lines(record.timings), versions, *unseen, *saved, verdict, ""))
+    saved = (f"recorded in {', '.join(map(str, found.saved))}",) if found.saved else ()
+    took = (*speed.lines(record.timings), *without_cache.lines(found))
+    return "\n".join((head, "", *lines, "", *took, versions, *unseen, *saved, verdict, ""))
 
 
 def as_json(found: Verification) -> dict[str, object]:
@@ -35,6 +36,7 @@ def as_json(found: Verification) -> dict[str, object]:
             "outcome": record.outcome,
             "terms": [_term(term) for term in found.terms],
             "timings": speed.as_json(record.timings),
+            "no_cache": without_cache.as_json(found),
             "versions": record.versions,
             "device": record.device._asdict(),
             "unseen": list(UNSEEN) if found.tier == "trace" else [],

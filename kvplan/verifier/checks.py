@@ -11,15 +11,16 @@ from kvplan.verifier.run import Tier
 _RUNS_ON: dict[Tier, str] = {"cuda": "the first attached GPU", "cpu": "this processor", "trace": "no hardware at all"}
 
 
-def tier(asked: Tier | None) -> Tier:
-    """The tier that is asked for, else the attached GPU, else a trace."""
+def tier(asked: Tier | None, *, loads: bool = False) -> Tier:
+    """The tier that is asked for, else the attached GPU, else a trace, or the processor where a checkpoint is to be loaded."""
     if asked is not None:
         return asked
+    without: Tier = "cpu" if loads else "trace"
     if not presence.driver():
-        return "trace"
+        return without
     from kvplan.hardware import probe
 
-    return "trace" if probe.attached() is None else "cuda"
+    return without if probe.attached() is None else "cuda"
 
 
 def check_device(options: Options, tier: Tier) -> None:
@@ -36,11 +37,11 @@ def check_settings(estimate: Estimate) -> Estimate:
     if estimate.engine != "transformers":
         reason = f"verify runs Transformers, not {estimate.engine}"
     elif estimate.model.quantization is not None:
-        reason = f"verify builds random weights, and {estimate.model.quantization} needs real ones"
+        reason = f"verify runs models in the plain types of torch, not {estimate.model.quantization}"
     elif settings["cache"] not in ("dynamic", "static"):
         reason = f"verify has no {settings['cache']} cache"
     elif settings["dtype"] != settings["compute_dtype"]:
-        reason = f"verify builds random weights, and none in {settings['dtype']}"
+        reason = f"verify runs models in the plain types of torch, not {settings['dtype']}"
     elif settings["kv_dtype"] != settings["dtype"]:
         reason = f"Transformers fills the cache in the type of the weights ({settings['dtype']}), not in {settings['kv_dtype']}"
     if reason:

@@ -18,7 +18,8 @@ def name(record: Record) -> str:
     known = names.with_label(record.device.name)
     gpu = known[0] if len(known) == 1 else record.device.name
     where = gpu if record.device.kind == "cuda" else record.device.kind
-    return f"{_slug(where)}_{_slug(job.id)}_ctx{job.ctx_tokens}_b{job.batch}_{record.taken_at.replace(':', '')}.json"
+    how = "" if job.use_cache else "_no-cache"
+    return f"{_slug(where)}_{_slug(job.id)}_ctx{job.ctx_tokens}_b{job.batch}{how}_{record.taken_at.replace(':', '')}.json"
 
 
 def write(record: Record, folder: Path) -> Path:

@@ -41,7 +41,7 @@ def reconcile(estimate: Estimate, record: Record) -> tuple[Term, ...]:
     if record.device.kind == "trace":
         return (*exact, *_live(estimate, record))
     if record.device.kind == "cuda":
-        return (*exact, *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
+        return (*exact, *_load(estimate, record), *_live(estimate, record), *_allocator(estimate, record), *_process(estimate, record))
     return exact
 
 
@@ -55,6 +55,16 @@ def _exact(estimate: Estimate, record: Record) -> Iterator[Term]:
         state = max(phase.state_bytes for phase in phases)
         if state or _sum(estimate, "recurrent_state").best:
             yield Term("recurrent_state", "decode", _sum(estimate, "recurrent_state"), state, 0)
+
+
+def _load(estimate: Estimate, record: Record) -> Iterator[Term]:
+    """The peak while a checkpoint was loaded; random weights are made in ways of their own."""
+    model, expected = record.model, estimate.phases.load_peak_bytes
+    if record.job.weights is None or model is None or record.built is None or expected is None:
+        return
+    if record.built.peak_allocated_bytes is not None:
+        others = model.buffer_bytes - model.saved_buffer_bytes
+        yield Term("load_peak", "load", exactly(expected), record.built.peak_allocated_bytes - others, LIVE_FLOOR_BYTES)
 
 
 def _live(estimate: Estimate, record: Record) -> Iterator[Term]:

@@ -15,7 +15,7 @@ class Job(NamedTuple):
 
     Without ``use_cache`` each decode step runs all tokens again. The first pass counts memory; ``n_repeats`` more are timed after
     ``n_warmup`` that nobody timed, the first one among them. Where ``padded``, half of the
-    first sequence is padding on its left.
+    first sequence is padding on its left. ``weights`` is the folder of a checkpoint to load instead.
     """
 
     id: str
@@ -33,6 +33,7 @@ class Job(NamedTuple):
     n_warmup: int = 1
     n_repeats: int = 0
     padded: bool = False
+    weights: str | None = None
 
 
 class Snapshot(NamedTuple):
@@ -91,7 +92,9 @@ class Device(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The answer. ``outcome`` is ``ran``, ``oom``, ``refused`` (too large) or ``failed``; what was not reached is None."""
+    """The answer. ``outcome`` is ``ran``, ``oom``, ``refused`` (too large, or other weights) or ``failed``; what was not reached is
+    None. ``built`` is the memory when the model was made or loaded, its peak that of the loading; ``loaded`` is it before the run.
+    """
 
     job: Job
     outcome: str
@@ -105,6 +108,7 @@ class Record(NamedTuple):
     prefill: Phase | None = None
     decode: Phase | None = None
     timings: Timings | None = None
+    built: Snapshot | None = None
 
 
 def to_json(record: Record) -> dict[str, object]:
@@ -126,6 +130,7 @@ def from_json(data: dict[str, Any]) -> Record:
         "device": Device,
         "before": Snapshot,
         "model": Built,
+        "built": Snapshot,
         "loaded": Snapshot,
         "prefill": _phase,
         "decode": _phase,

@@ -9,8 +9,7 @@ from kvplan import estimator
 from kvplan.core.errors import UnavailableError
 from kvplan.estimator import Estimate, Options
 from kvplan.estimator.options import in_words
-from kvplan.verifier import checks, files
-from kvplan.verifier.configs import config_of
+from kvplan.verifier import checks, files, weights
 from kvplan.verifier.process import ChildError, measure
 from kvplan.verifier.reconcile import Term, reconcile
 from kvplan.verifier.record import Job, Record
@@ -34,13 +33,16 @@ TIMEOUT_S = 900.0  # a choice: longer than anybody waits
 
 
 class Verification(NamedTuple):
-    """What was measured, beside what was estimated. ``saved`` is the record's file where one was asked for."""
+    """What was measured, beside what was estimated. ``saved`` are the files of the records where they were asked for; ``uncached``
+    is the run without a cache.
+    """
 
     tier: Tier
     estimate: Estimate
     record: Record
     terms: tuple[Term, ...]
-    saved: Path | None
+    saved: tuple[Path, ...]
+    uncached: Record | None = None
 
     @property
     def ok(self) -> bool:
@@ -54,10 +56,11 @@ def verify(model: str, *, record_in: Path | None = None, timeout_s: float = TIME
     ``backend`` cuda measures the first attached GPU; cpu measures weights and cache, which hold on any device; trace runs the
     modeling code without hardware, weights or a limit of size, and follows its tensors (``UNSEEN`` says what they don't show).
     The default is cuda where a GPU is attached, else trace. With ``n_layers`` only the first layers are built, and estimated.
-    ``repeats`` passes are timed, after ``warmup`` others: ``record.timings``, None of a trace. The record is written into the
-    folder ``record_in``. Other options are those of ``kvplan.estimate``. Raises RequestError for what Transformers does not run
-    so; UnavailableError when torch or a GPU is missing, the run does not fit in what is free, takes longer than ``timeout_s``,
-    or fails.
+    ``repeats`` passes are timed, after ``warmup`` others: ``record.timings``, None of a trace. ``no_cache`` runs the model a second
+    time without a cache: ``uncached``. ``weights`` is the folder of a checkpoint of ``model``, loaded in the place of random
+    weights; then the default is cuda where a GPU is attached, else cpu. Records are written into the folder ``record_in``. Other
+    options are those of ``kvplan.estimate``. Raises RequestError for what Transformers does not run so; UnavailableError when torch
+    or a GPU is missing, the run does not fit in what is free, takes longer than ``timeout_s``, or fails.
     """
     run, asked = parted(options)
     return answer(in_words(model, asked), run, record_in=record_in, timeout_s=timeout_s)
@@ -65,13 +68,25 @@ def verify(model: str, *, record_in: Path | None = None, timeout_s: float = TIME
 
 def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout_s: float = TIMEOUT_S) -> Verification:
     """The same for a request in words: ``verify`` says what is done and raised."""
-    config = _cut(config_of(options.model or ""), run.n_layers)
-    tier = checks.tier(run.backend)
-    estimate = _estimate(options if run.n_layers is None else options._replace(model=None), config, tier)
-    job = _job(options.model or "", config, estimate, tier)._replace(n_warmup=run.n_warmup, n_repeats=run.n_repeats)
-    record = _measured(job._replace(max_bytes=checks.guard(estimate, tier)), timeout_s)
-    saved = files.write(record, record_in) if record_in else None
-    return Verification(tier, estimate, record, reconcile(estimate, record), saved)
+    asked, config = weights.subject(options, run)
+    config = _cut(config, run.n_layers)
+    tier = checks.tier(run.backend, loads=run.weights is not None)
+    estimate = _estimate(asked if run.n_layers is None else asked._replace(model=None), config, tier)
+    job = _job(options.model or run.weights or "", config, estimate, tier)._replace(
+        n_warmup=run.n_warmup, n_repeats=run.n_repeats, weights=run.weights
+    )
+    jobs = [job._replace(max_bytes=checks.guard(estimate, tier))]
+    if run.uncached:
+        jobs.append(_without_cache(job, asked, config, tier))
+    records = [_measured(one, timeout_s) for one in jobs]
+    saved = tuple(files.write(record, record_in) for record in records) if record_in else ()
+    return Verification(tier, estimate, records[0], reconcile(estimate, records[0]), saved, *records[1:])
+
+
+def _without_cache(job: Job, asked: Options, config: dict[str, object], tier: Tier) -> Job:
+    """The same run without a cache, if it fits: its last step needs at most what a prompt of all tokens does."""
+    whole = asked._replace(ctx=str(job.ctx_tokens), prompt=str(job.ctx_tokens), model=None)
+    return job._replace(use_cache=False, max_bytes=checks.guard(_estimate(whole, config, tier), tier))
 
 
 def _estimate(options: Options, config: dict[str, object], tier: Tier) -> Estimate:

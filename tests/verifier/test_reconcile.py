@@ -89,6 +89,12 @@ def test_every_term_of_a_run_that_agrees(estimated: Estimate) -> None:
     }
 
 
+def test_the_peak_of_loading_is_compared_where_a_checkpoint_was_loaded(estimated: Estimate) -> None:
+    loaded = RECORD._replace(job=RECORD.job._replace(weights="."), built=Snapshot(peak_allocated_bytes=PARAMETER_BYTES + 128))
+    assert by_name(reconcile(estimated, loaded))["load_peak", "load"].measured_bytes == PARAMETER_BYTES
+    assert ("load_peak", "load") not in by_name(reconcile(estimated, loaded._replace(built=Snapshot())))
+
+
 def test_weights_and_cache_have_no_tolerance(estimated: Estimate) -> None:
     run = RECORD._replace(
         model=Built("LlamaForCausalLM", "sdpa", 86849, PARAMETER_BYTES + 2, 128, 0.1), decode=phase(KV_BYTES + 2, peak=None, n_steps=4)

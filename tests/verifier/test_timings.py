@@ -3,12 +3,15 @@
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from kvplan.render import speed
-from kvplan.verifier import timings
+from kvplan.estimator import estimate
+from kvplan.render import speed, without_cache
+from kvplan.verifier import Verification, files, timings
 from kvplan.verifier.child.timing import timed
+from kvplan.verifier.record import Device, Job, Phase, Record, Snapshot
 from kvplan.verifier.timings import Pass, Spread, spread, summary
 
 
@@ -63,8 +66,8 @@ def test_the_statistics_of_passes() -> None:
     assert found.ttft_s == Spread(2.0, 3.0, 1.0, 3.0)
     assert found.tpot_s == Spread(0.25, 0.5, 0.25, 4.25)
     assert found.tpot_by_decile_s == (*[1 / 3] * 9, 1.0), "the last tenth holds the step that jitters"
-    rates = found.decode_tokens_per_s_min, found.decode_tokens_per_s, found.decode_tokens_per_s_max
-    assert rates == (8.0, pytest.approx(4 * 20 / 9), 16.0)
+    assert found.decode_tokens_per_s == pytest.approx(4 * 20 / 9)
+    assert (found.decode_tokens_per_s_min, found.decode_tokens_per_s_max) == (8.0, 16.0)
     assert (found.n_steps, found.n_warmup, found.n_repeats, found.build_s) == (20, 2, 3, 9.0)
 
 
@@ -121,7 +124,6 @@ def test_a_run_is_timed_after_its_memory_is_counted() -> None:
     from kvplan.verifier.child import passes
     from kvplan.verifier.child.meters import CpuMeter
     from kvplan.verifier.child.tracing import TraceMeter
-    from kvplan.verifier.record import Device, Job, Record, Snapshot
     from tests.verifier.models import LLAMA
 
     job = Job("llama", LLAMA, "float32", 24, 2, 20, n_warmup=2, n_repeats=3)
@@ -135,3 +137,34 @@ def test_a_run_is_timed_after_its_memory_is_counted() -> None:
     assert (last.timings.n_steps, last.timings.n_warmup, last.timings.n_repeats) == (4, 2, 3)
     *_, traced = passes.run(blank, TraceMeter("cpu"))
     assert traced.timings is None
+
+
+def test_what_a_cache_buys(tmp_path: Path) -> None:
+    job = Job("llama", {}, "float32", 24, 2, 20)
+    blank = Record(job, "ran", None, "", {"torch": "2"}, Device("cpu", "x86_64", None, None, None), Snapshot())
+
+    def ran(seconds: float, peak: int, *, use_cache: bool) -> Record:
+        phases = [Phase(n, seconds, 0, 0, Snapshot(peak_allocated_bytes=peak // (2 - i))) for i, n in enumerate((1, 4))]
+        took = summary([Pass(1.0, (seconds,) * 4)], batch=2, n_warmup=1, build_s=0.5)
+        return blank._replace(job=job._replace(use_cache=use_cache), prefill=phases[0], decode=phases[1], timings=took)
+
+    estimated = estimate("llama-2-7b")
+    found = Verification("cpu", estimated, ran(0.25, 2048, use_cache=True), (), (), ran(1.0, 1024, use_cache=False))
+    assert list(without_cache.lines(found))[1:] == [
+        "with a cache              8.0   250.0 ms  2.00 KiB",
+        "without                   2.0     1.00 s  1.00 KiB",
+        "the cache makes decoding 4.0 × as fast",
+    ]
+    answer = without_cache.as_json(found)
+    assert answer
+    assert (answer["decode_factor"], answer["peak_bytes"], answer["cached_peak_bytes"]) == (4.0, 1024, 2048)
+
+    died = found._replace(uncached=blank._replace(outcome="oom", error="out of memory"))
+    assert list(without_cache.lines(died))[2:] == ["without                     -          -         -  oom"]
+    answer = without_cache.as_json(died)
+    assert answer
+    assert (answer["outcome"], answer["decode_factor"], answer["peak_bytes"]) == ("oom", None, None)
+    assert without_cache.as_json(found._replace(uncached=None)) is None
+    assert list(without_cache.lines(found._replace(uncached=None))) == []
+    names = [path.name for path in (files.write(record, tmp_path) for record in (found.record, ran(1.0, 1, use_cache=False)))]
+    assert names == ["cpu_llama_ctx24_b2_.json", "cpu_llama_ctx24_b2_no-cache_.json"]

@@ -17,10 +17,10 @@ def run(said: Said) -> int:
     from kvplan.render.envelope import dumps
     from kvplan.verifier.verification import answer
 
-    if not said.words:
+    if not said.words and "weights" not in said.values:
         raise RequestError("usage", "no MODEL was named", hint="kvplan verify llama-2-7b --ctx 4096 --batch 1")
     known = {name: value for name, value in said.values.items() if name in Options._fields}
-    asked = Options(model=said.words[0], command=(), **known)
+    asked = Options(model=said.words[0] if said.words else None, command=(), **known)
     found = answer(asked, _run(said), record_in=files.FOLDER if "record" in said.flags else None)
     shown = dumps(verification.as_json(found)) + "\n" if "json" in said.flags else verification.text(found)
     streams.write(shown, said)
@@ -35,6 +35,8 @@ def _run(said: Said) -> Run:
         n_layers=counts.get("layers"),
         n_warmup=counts.get("warmup", usual.n_warmup),
         n_repeats=counts.get("repeats", usual.n_repeats),
+        uncached="no_cache" in said.flags,
+        weights=said.values.get("weights"),
     )
 
 
@@ -55,6 +57,8 @@ COMMAND = Command(
         Option("--layers", "Build and estimate only the first N layers.", "Run", "N"),
         Option("--warmup", "Passes before those that are timed; the first counts memory. Default 1.", "Run", "N"),
         Option("--repeats", "Passes that are timed, each a prefill and all decode steps. Default 3.", "Run", "N"),
+        Option("--no-cache", "Run it without a cache, too, and show both.", "Run"),
+        Option("--weights", "Load the checkpoint in DIR instead of random weights; MODEL may then be left out.", "Run", "DIR"),
         Option("--record", f"Keep the record under {files.FOLDER}.", "Run"),
         options.PRECISION[0],
         *options.ENGINE[1:],

@@ -26,6 +26,7 @@ def answer(job: Job) -> Record:
     import transformers
 
     from kvplan.verifier.child import passes
+    from kvplan.verifier.child.build import OtherWeightsError
     from kvplan.verifier.child.meters import CpuMeter, CudaMeter, Meter
     from kvplan.verifier.child.tracing import TraceMeter
 
@@ -42,7 +43,7 @@ def answer(job: Job) -> Record:
             record = reached
     except torch.OutOfMemoryError as problem:
         return record._replace(outcome="oom", error=str(problem))
-    except passes.TooLargeError as problem:
+    except (passes.TooLargeError, OtherWeightsError) as problem:
         return record._replace(outcome="refused", error=str(problem))
     except Exception as problem:  # of a model's own code: any; the caller shows it
         return record._replace(outcome="failed", error=f"{type(problem).__name__}: {problem}")

@@ -35,7 +35,7 @@ def run(record: Record, meter: Meter, *, clock: Clock = time.perf_counter) -> It
     with torch.no_grad():
         with meter.running():
             model = build(job, meter.torch_device)
-            record = record._replace(model=model.built)
+            record = record._replace(model=model.built, built=meter.snapshot())
             yield record
             if not meter.traced:
                 _warm_up(job, model, meter)
