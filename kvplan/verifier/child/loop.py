@@ -31,6 +31,7 @@ class Loop:
         self._next = self._ids
         self._padding = Padding(self._ids) if job.padded else None
         self._logits: torch.Tensor | None = None
+        self._scores: torch.Tensor | None = None
 
     def held(self) -> tuple[int, int]:
         """Bytes of keys, values and the like, and of recurrent states."""
@@ -48,8 +49,8 @@ class Loop:
     def decode(self) -> None:
         """The most likely next token, chosen in float32 as generate() does, and one forward over it; over all without a cache."""
         assert self._logits is not None
-        scores = self._logits[:, -1].to(copy=True, dtype=torch.float32)
-        chosen = torch.argmax(scores, dim=-1)[:, None]
+        self._scores = self._logits[:, -1].to(copy=True, dtype=torch.float32)  # those of the step before die only now
+        chosen = torch.argmax(self._scores, dim=-1)[:, None]
         self._ids = torch.cat([self._ids, chosen], dim=-1)
         self._next = chosen if self._uses_cache else self._ids
         self._logits = None
@@ -87,7 +88,8 @@ class Padding:
     def arguments(self, module: "torch.nn.Module", n_tokens: int) -> dict[str, object]:
         """What a forward over the last ``n_tokens`` is given of them, as far as it takes it."""
         takes = inspect.signature(module.forward).parameters
-        given = {"attention_mask": self._mask, "position_ids": self._positions[:, -n_tokens:].clone()}
+        whole = n_tokens == self._positions.shape[-1]
+        given = {"attention_mask": self._mask, "position_ids": self._positions if whole else self._positions[:, -n_tokens:].clone()}
         return {name: tensor for name, tensor in given.items() if name in takes}
 
 
