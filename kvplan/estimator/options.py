@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         budget: str
         ram: str
         host: str
+        calibration: str
 
     Several = int | str | Iterable[int] | Iterable[str]
     Words = str | Iterable[str]
@@ -80,6 +81,7 @@ class Options(NamedTuple):
     budget: str | None = None
     ram: str | None = None
     host: str | None = None
+    calibration: str | None = None
 
 
 def in_words(model: str, options: "Keywords") -> Options:

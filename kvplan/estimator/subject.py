@@ -29,7 +29,8 @@ class Subject(NamedTuple):
 def subject(options: Options, *, probe: bool) -> Subject:
     """What these options are about; ``probe`` looks for an attached GPU where they name no hardware.
 
-    Raises RequestError for a wrong request, UnavailableError for a model that can't be had.
+    Raises RequestError for a wrong request, a calibration of something else among them, UnavailableError for a model that can't be
+    had.
     """
     engine, version, parsed, meant = engines.asked(options, default=_default_engine(options))
     ref = options.model or parsed.model or ""
@@ -40,7 +41,12 @@ def subject(options: Options, *, probe: bool) -> Subject:
         model = _on_paper(ref, _stamp(ref), scheme)
     if parsed.draft is not None:
         model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
-    return Subject(engine, version, parsed, model, size, machine.node(options, probe=probe))
+    node = machine.node(options, probe=probe)
+    if options.calibration is not None:
+        from kvplan.estimator.calibration import calibrated
+
+        engine = calibrated(engine, node, options.calibration, _stamp(options.calibration))
+    return Subject(engine, version, parsed, model, size, node)
 
 
 def _default_engine(options: Options) -> str:
@@ -84,12 +90,12 @@ def _drafted(key: tuple[str, tuple[int, int] | None], scheme: str | None, draft:
         return model._replace()
 
 
-_deployments: dict[tuple[int, object, Node], tuple[ModelSpec, Deployment]] = {}
+_deployments: dict[tuple[Engine[object], int, object, Node], tuple[ModelSpec, Deployment]] = {}
 
 
 def deployment(engine: Engine[object], model: ModelSpec, settings: object, node: Node) -> Deployment:
     """The deployment; equal settings of one model object on an equal node share it (which keeps the object's id taken)."""
-    key = (id(model), settings, node)
+    key = (engine, id(model), settings, node)
     if key not in _deployments:
         if len(_deployments) >= 512:
             _deployments.clear()

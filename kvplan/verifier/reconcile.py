@@ -94,29 +94,49 @@ def _live(estimate: Estimate, record: Record) -> Iterator[Term]:
 
 def _allocator(estimate: Estimate, record: Record) -> Iterator[Term]:
     """What torch's allocator holds beside the tensors of the model: cuBLAS's workspace, and segments that are not full."""
+    workspace, beside = _sum(estimate, "workspace"), beside_the_model(record)
+    if beside is None:
+        return
+    if workspace.best:
+        yield Term("workspace", "load", workspace, beside, ROUNDING_BYTES)
+    back = held_back(record)
+    if back is not None and _sum(estimate, "allocator").high:
+        yield Term("allocator", "peak", _sum(estimate, "allocator"), back, ROUNDING_BYTES)
+
+
+def beside_the_model(record: Record) -> int | None:
+    """Bytes that are allocated before the run and belong to no tensor of the model: cuBLAS's workspace."""
     model, loaded = record.model, record.loaded
     if model is None or loaded is None or loaded.allocated_bytes is None:
-        return
-    workspace = _sum(estimate, "workspace")
-    if workspace.best:
-        beside = loaded.allocated_bytes - model.parameter_bytes - model.buffer_bytes
-        yield Term("workspace", "load", workspace, beside, ROUNDING_BYTES)
+        return None
+    return loaded.allocated_bytes - model.parameter_bytes - model.buffer_bytes
+
+
+def held_back(record: Record) -> int | None:
+    """Bytes that the allocator reserved and handed out to nobody, at the peak."""
     phases = [phase.memory for phase in (record.prefill, record.decode) if phase]
     reserved = [memory.peak_reserved_bytes for memory in phases if memory.peak_reserved_bytes is not None]
     allocated = [memory.peak_allocated_bytes for memory in phases if memory.peak_allocated_bytes is not None]
-    if reserved and allocated and _sum(estimate, "allocator").high:
-        yield Term("allocator", "peak", _sum(estimate, "allocator"), max(reserved) - max(allocated), ROUNDING_BYTES)
+    return max(reserved) - max(allocated) if reserved and allocated else None
 
 
 def _process(estimate: Estimate, record: Record) -> Iterator[Term]:
     """What the process takes of the device by the driver; reserved memory never shrinks by itself, so the end shows the peak."""
     last = record.decode or record.prefill
     taken = _taken(record.before, last.memory) if last else None
-    if last is None or taken is None or last.memory.reserved_bytes is None:
+    contexts = outside_the_allocator(record)
+    if taken is None or not contexts:
         return
     if _sum(estimate, "runtime_context").best:
-        yield Term("runtime_context", "load", _sum(estimate, "runtime_context"), taken - last.memory.reserved_bytes, 0)
+        yield Term("runtime_context", "load", _sum(estimate, "runtime_context"), contexts[-1], 0)
     yield Term("total", "peak", estimate.fullest.needed, taken, 0)
+
+
+def outside_the_allocator(record: Record) -> list[int]:
+    """Bytes of the process that torch's allocator did not reserve, its context: when loaded, after each phase, as far as known."""
+    moments = [record.loaded, *(phase.memory for phase in (record.prefill, record.decode) if phase)]
+    pairs = [(_taken(record.before, moment), moment.reserved_bytes) for moment in moments if moment]
+    return [taken - reserved for taken, reserved in pairs if taken is not None and reserved is not None]
 
 
 def _taken(before: Snapshot, after: Snapshot) -> int | None:

@@ -1,5 +1,7 @@
 """``kvplan verify``."""
 
+from pathlib import Path
+
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
@@ -14,16 +16,22 @@ _TIERS: dict[str, Tier] = {"cuda": "cuda", "cpu": "cpu", "trace": "trace"}
 def run(said: Said) -> int:
     """A run beside its estimate; exit 1 when a term is out of its tolerance."""
     from kvplan.render import verification
-    from kvplan.render.envelope import dumps
+    from kvplan.render.envelope import document, dumps
+    from kvplan.verifier import calibrating, checks
     from kvplan.verifier.verification import answer
 
     if not said.words and "weights" not in said.values:
         raise RequestError("usage", "no MODEL was named", hint="kvplan verify llama-2-7b --ctx 4096 --batch 1")
     known = {name: value for name, value in said.values.items() if name in Options._fields}
+    run = _run(said)
+    if "save_calibration" in said.values:
+        calibrating.check_tier(checks.tier(run.backend, loads=run.weights is not None))
     asked = Options(model=said.words[0] if said.words else None, command=(), **known)
-    found = answer(asked, _run(said), record_in=files.FOLDER if "record" in said.flags else None)
+    found = answer(asked, run, record_in=files.FOLDER if "record" in said.flags else None)
     shown = dumps(verification.as_json(found)) + "\n" if "json" in said.flags else verification.text(found)
     streams.write(shown, said)
+    if "save_calibration" in said.values:
+        streams.write_file(Path(said.values["save_calibration"]), document(calibrating.calibration(found)), force="force" in said.flags)
     return EXIT_OK if found.ok else EXIT_NO
 
 
@@ -60,6 +68,7 @@ COMMAND = Command(
         Option("--no-cache", "Run it without a cache, too, and show both.", "Run"),
         Option("--weights", "Load the checkpoint in DIR instead of random weights; MODEL may then be left out.", "Run", "DIR"),
         Option("--record", f"Keep the record under {files.FOLDER}.", "Run"),
+        Option("--save-calibration", "Write what this GPU's overheads are, for `estimate --calibration FILE`.", "Run", "FILE"),
         options.PRECISION[0],
         *options.ENGINE[1:],
         *options.OUTPUT,
