@@ -24,31 +24,18 @@ _STATES: dict[str, object] = {"hidden_size": 64, "num_hidden_layers": 2, "state_
 _WINDOW: dict[str, object] = {"num_hidden_layers": 4, "sliding_window": 16}
 
 _MORE: dict[str, dict[str, object]] = {
-    **dict.fromkeys(("gemma", "olmo", "olmo2", "cohere", "glm", "glm4", "stablelm", "starcoder2", "nemotron", "phi", "granite"), SMALL),
-    **dict.fromkeys(("smollm3", "ernie4_5", "seed_oss", "apertus", "arcee", "helium", "bitnet", "hunyuan_v1_dense"), SMALL),
-    **dict.fromkeys(("gemma2", "olmo3", "cohere2", "exaone4"), SMALL | _WINDOW),
+    **dict.fromkeys(("olmo2", "glm4", "stablelm", "starcoder2", "nemotron", "phi"), SMALL),
+    **dict.fromkeys(("gemma2", "cohere2"), SMALL | _WINDOW),
     "falcon": _HEADS | {"multi_query": True},
     "gptj": _GPT,
-    "codegen": _GPT,
-    "gpt_bigcode": _GPT,
-    "gpt_neo": {
-        "hidden_size": 64, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]], "vocab_size": 200,
-        "window_size": 16, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0,
-    },
     "bloom": {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": 200},
     "opt": _HEADS | {"ffn_dim": 96, "word_embed_proj_dim": 64},
     "mpt": {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 128, "vocab_size": 200},
     "gpt_oss": SMALL | _LOCAL | _WINDOW,
-    "granitemoe": SMALL | _LOCAL,
-    "phimoe": SMALL | _LOCAL,
-    "olmoe": SMALL | EXPERTS,
     "glm4_moe": SMALL | _ROUTED,
-    "dots1": SMALL | _ROUTED,
     "llama4_text": SMALL
     | {"num_local_experts": 4, "num_experts_per_tok": 1, "intermediate_size_mlp": 96, "attention_chunk_size": 16, "num_hidden_layers": 4},
     "deepseek_v2": _HEADS | _LATENT | _ROUTED,
-    "minicpm3": _HEADS | _LATENT,
-    "mamba": _STATES,
     "falcon_mamba": _STATES,
     "jamba": _HEADS
     | EXPERTS
@@ -56,7 +43,6 @@ _MORE: dict[str, dict[str, object]] = {
         "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1, "mamba_d_state": 8,
         "mamba_dt_rank": 4,
     },
-    "bamba": _HEADS | _MAMBA2 | {"attn_layer_indices": [1]},
     "falcon_h1": SMALL | _MAMBA2 | {"mamba_d_ssm": 128},
     "nemotron_h": SMALL
     | {
@@ -64,7 +50,7 @@ _MORE: dict[str, dict[str, object]] = {
         "chunk_size": 16,
     },
     "qwen3_next": SMALL | EXPERTS | _DELTA | {"shared_expert_intermediate_size": 32},
-    "qwen3_5_text": SMALL | _DELTA,
+    "minimax": SMALL | _LOCAL | {"layer_types": ["linear_attention", "full_attention", "linear_attention"], "block_size": 16},
     "lfm2": SMALL | {"layer_types": ["conv", "full_attention", "conv"], "block_ff_dim": 96},
 }  # fmt: skip
 

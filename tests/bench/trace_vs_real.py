@@ -22,16 +22,23 @@ from kvplan.verifier.record import Device, Job, Record, Snapshot
 from tests.bench.small_models import MODELS
 
 PROMPT, STEPS, BATCH = 40, 3, 2
-DTYPES = ("bfloat16", "float32")
-CACHES = ("dynamic", "static")
+SETTINGS = (
+    ("bfloat16", "dynamic", False),
+    ("bfloat16", "dynamic", True),
+    ("bfloat16", "static", False),
+    ("float32", "dynamic", False),
+    ("float32", "static", False),
+)
+"""Element types, caches, and whether half of the first sequence is padding."""
 
 
 class Row(NamedTuple):
-    """One model in one type with one cache: live bytes after loading and peaks of both phases, as they were and as traced."""
+    """One run: live bytes after loading and peaks of both phases, as they were and as traced."""
 
     model_type: str
     dtype: str
     cache: str
+    padded: bool
     real: tuple[int, ...]
     traced: tuple[int, ...]
 
@@ -42,12 +49,11 @@ class Row(NamedTuple):
 
 
 def rows(names: list[str]) -> Iterator[Row]:
-    """One row for each model, type and cache."""
+    """One row for each model and setting."""
     for name in names:
-        for dtype in DTYPES:
-            for cache in CACHES:
-                job = Job(name, MODELS[name], dtype, PROMPT + STEPS, BATCH, PROMPT, cache=cache)
-                yield Row(name, dtype, cache, _figures(job, CpuMeter()), _figures(job, TraceMeter("cpu")))
+        for dtype, cache, padded in SETTINGS:
+            job = Job(name, MODELS[name], dtype, PROMPT + STEPS, BATCH, PROMPT, cache=cache, padded=padded)
+            yield Row(name, dtype, cache, padded, _figures(job, CpuMeter()), _figures(job, TraceMeter("cpu", padded=padded)))
 
 
 def _figures(job: Job, meter: Meter) -> tuple[int, ...]:
@@ -81,12 +87,14 @@ def table(found: list[Row]) -> str:
         "operators make them and let go of them, really run and traced. Compared are what is live after loading, the peaks of both phases",
         f"and what is live at their ends; the difference is the largest of the five. {len(found)} runs, {differ} with a difference.",
         "",
-        "| model type | type | cache | loaded, B | peak of the prefill, B | traced | peak of decoding, B | traced | difference, B |",
-        "|---|---|---|--:|--:|--:|--:|--:|--:|",
+        "| model type | type | cache | padded | loaded, B | peak in prefill, B | traced | peak in decoding, B | traced | difference, B |",
+        "|---|---|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     for row in found:
         cells = (row.real[0], row.real[1], row.traced[1], row.real[2], row.traced[2], row.off)
-        lines.append(f"| {row.model_type} | {row.dtype} | {row.cache} | {' | '.join(f'{n:,}' for n in cells)} |")
+        lines.append(
+            f"| {row.model_type} | {row.dtype} | {row.cache} | {'yes' if row.padded else ''} | {' | '.join(f'{n:,}' for n in cells)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
