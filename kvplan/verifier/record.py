@@ -16,6 +16,7 @@ class Job(NamedTuple):
     Without ``use_cache`` each decode step runs all tokens again. The first pass counts memory; ``n_repeats`` more are timed after
     ``n_warmup`` that nobody timed, the first one among them. Where ``padded``, half of the
     first sequence is padding on its left. ``weights`` is the folder of a checkpoint to load instead.
+    ``capability`` is the compute capability of the GPU to pretend in a trace, as ``9.0``.
     """
 
     id: str
@@ -34,14 +35,17 @@ class Job(NamedTuple):
     n_repeats: int = 0
     padded: bool = False
     weights: str | None = None
+    capability: str | None = None
 
 
 class Snapshot(NamedTuple):
     """Memory at one moment, None where nobody tells.
 
     The first four are those of torch's caching allocator, peaks since the phase began; on the CPU and in a trace the first two
-    are the bytes of live tensors, each storage once, as operators make them and let go of them. ``process_bytes`` and
-    ``device_used_bytes`` are the driver's (what it reserves for itself not counted), ``free_bytes`` is CUDA's.
+    are the bytes of live tensors, each storage once, as operators make them and let go of them. A trace of a GPU follows both
+    allocators of torch: ``peak_expandable_bytes`` is what expandable segments would have reserved. ``process_bytes`` and
+    ``device_used_bytes`` are the driver's (what it reserves for itself not counted), ``free_bytes`` is CUDA's; on the CPU the
+    process's resident bytes, and their peak, are the kernel's.
     """
 
     allocated_bytes: int | None = None
@@ -51,6 +55,8 @@ class Snapshot(NamedTuple):
     process_bytes: int | None = None
     device_used_bytes: int | None = None
     free_bytes: int | None = None
+    peak_expandable_bytes: int | None = None
+    peak_process_bytes: int | None = None
 
 
 class Built(NamedTuple):
@@ -72,6 +78,7 @@ class Phase(NamedTuple):
     """A prefill (one step) or the decode steps after it: memory at its end, peaks within it.
 
     ``kv_bytes`` and ``state_bytes`` are what the cache's tensors hold at the end, views counted as the storage behind them.
+    ``kernels`` are those that a trace's attention took.
     """
 
     n_steps: int
@@ -79,6 +86,7 @@ class Phase(NamedTuple):
     kv_bytes: int
     state_bytes: int
     memory: Snapshot
+    kernels: str | None = None
 
 
 class Device(NamedTuple):

@@ -37,7 +37,7 @@ def test_a_gpu_is_read_before_and_after(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert meter.free_bytes() == 5
     meter.settle()
     assert calls == ["synchronize", "empty_cache", "reset_peak_memory_stats"]
-    assert tuple(meter.snapshot()) == (1, 2, 3, 4, None, 512 * MIB, 5)
+    assert tuple(meter.snapshot()) == (1, 2, 3, 4, None, 512 * MIB, 5, None, None)
 
 
 @pytest.mark.parametrize("name", ["cache", "past_key_values", "cache_params"])

@@ -1,6 +1,7 @@
 """Reads one job, measures it, prints one record."""
 
 import contextlib
+import gc
 import json
 import platform
 import sys
@@ -22,19 +23,23 @@ def main() -> int:
 
 def answer(job: Job) -> Record:
     """The record of ``job``. Running out of memory is an answer, and so is a model that Transformers can't build or run."""
+    gc.disable()  # imports make many objects and hardly any garbage; looking for it takes a fifth of their time
     import torch
     import transformers
 
     from kvplan.verifier.child import passes
     from kvplan.verifier.child.build import OtherWeightsError
     from kvplan.verifier.child.meters import CpuMeter, CudaMeter, Meter
-    from kvplan.verifier.child.tracing import TraceMeter
+    from kvplan.verifier.child.tracing import TraceMeter, capability_of
 
+    gc.freeze()
+    gc.enable()
     transformers.logging.set_verbosity_error()
     blank = _blank(job, {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__})
     if job.device == "cuda" and not torch.cuda.is_available():
         return blank._replace(error="torch sees no CUDA device")
-    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": partial(TraceMeter, padded=job.padded)}
+    trace = partial(TraceMeter, capability=capability_of(job), padded=job.padded)
+    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": trace}
     meter = meters[job.device]()
     blank = blank._replace(versions=blank.versions | meter.versions(), device=meter.device(), before=meter.before())
     record = blank

@@ -11,7 +11,7 @@ from kvplan.verifier.child.build import Model, build
 from kvplan.verifier.child.loop import Loop
 from kvplan.verifier.child.meters import Meter
 from kvplan.verifier.child.timing import Clock, timed
-from kvplan.verifier.record import Job, Phase, Record
+from kvplan.verifier.record import Job, Phase, Record, Snapshot
 
 WARM_UP_TOKENS = 32  # a choice: a prompt that needs the kernels and costs little
 
@@ -90,19 +90,27 @@ def _guard(job: Job, meter: Meter) -> None:
 def _with_last(early: Phase, job: Job, model: Model, meter: Meter) -> Phase:
     """The decode phase of a trace from its first step and its last, which attends to the most.
 
-    The last step is reached from a prompt that ends shortly before it: what is held then is the same, however it came to be.
+    The last step is reached from a prompt that ends shortly before it: what is held then is the same, however it came to be. The
+    allocators see no such prompt, only the cache that it leaves.
     """
     loop = _start(job._replace(prompt_tokens=job.ctx_tokens - SETTLED), model, meter)
-    _phase(loop, meter, n_steps=1, first=True)
+    with meter.unplaced():
+        _phase(loop, meter, n_steps=1, first=True)
     _phase(loop, meter, n_steps=SETTLED - 1, first=False)
     last = _phase(loop, meter, n_steps=1, first=False)
-    peaks = [phase.memory.peak_allocated_bytes or 0 for phase in (early, last)]
     return last._replace(
         n_steps=job.ctx_tokens - job.prompt_tokens,
         seconds=early.seconds + last.seconds,
         kv_bytes=max(early.kv_bytes, last.kv_bytes),
-        memory=last.memory._replace(peak_allocated_bytes=max(peaks)),
+        memory=_highest(early.memory, last.memory),
     )
+
+
+def _highest(early: Snapshot, last: Snapshot) -> Snapshot:
+    """Memory at the end, with the peaks of both."""
+    names = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_expandable_bytes")
+    seen = {name: [value for value in (getattr(early, name), getattr(last, name)) if value is not None] for name in names}
+    return last._replace(**{name: max(values) for name, values in seen.items() if values})
 
 
 def _warm_up(job: Job, model: Model, meter: Meter) -> None:
@@ -129,4 +137,4 @@ def _phase(loop: Loop, meter: Meter, *, n_steps: int, first: bool) -> Phase:
     meter.finish()
     seconds = time.perf_counter() - start
     kv, state = loop.held()
-    return Phase(n_steps=n_steps, seconds=seconds, kv_bytes=kv, state_bytes=state, memory=meter.snapshot())
+    return Phase(n_steps=n_steps, seconds=seconds, kv_bytes=kv, state_bytes=state, memory=meter.snapshot(), kernels=meter.kernels())
