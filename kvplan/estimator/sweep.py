@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvplan.core.device import Place
 from kvplan.core.errors import KvplanError, RequestError
 from kvplan.core.ledger import Interval, Refusal, Verdict
 from kvplan.core.units import parse_count
@@ -158,22 +159,27 @@ class _Settled:
     def _about(self) -> Subject:
         return subject(self._options, probe=self._probe)
 
+    @cached_property
+    def _places(self) -> tuple[Place, ...]:
+        return self._about.node.places()
+
     def _deployed(self, load: Workload) -> "_Deployed":
         """What the settings for this workload make; the same object as long as they stay the same."""
         about = self._about
         followed = [getattr(load, name) for name in about.engine.follows]
         if self._last is None or followed != self._followed:
-            self._last, self._followed = _Deployed(about, load), followed
+            self._last, self._followed = _Deployed(about, self._places, load), followed
         return self._last
 
 
 class _Deployed:
     """A deployment, and the places by which it is judged, each with what is usable there."""
 
-    def __init__(self, about: Subject, load: Workload) -> None:
+    def __init__(self, about: Subject, places: tuple[Place, ...], load: Workload) -> None:
         settings = about.engine.resolve(about.parsed, load, about.model, about.node, about.version)
         deployment = about.engine.deploy(about.model, settings, about.node)
-        places = about.node.places() if about.node.gpus else inverse.places(about.node, deployment.entries(load))
+        if not about.node.gpus:
+            places = inverse.places(about.node, deployment.entries(load))
         self._places = [(place.id, inverse.usable_bytes(deployment, place)) for place in places]
         self._refusals = (*about.parsed.refusals, *deployment.refusals)
         self._need = deployment.need_bytes
@@ -187,7 +193,8 @@ class _Deployed:
             needed = self._need(place, load)
             if fullest is None or (place != "host" and needed.best > fullest[0].best):
                 fullest = needed, usable
-            verdict = min(verdict, inverse.verdict(usable, needed), key=_FROM_WORST.index)
+            here = inverse.verdict(usable, needed)
+            verdict = verdict if here == verdict else min(verdict, here, key=_FROM_WORST.index)
         assert fullest is not None
         needed, usable = fullest
         headroom = None if usable is None else usable - needed.best

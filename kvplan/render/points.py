@@ -26,6 +26,17 @@ def value(option: str, said: str | None) -> Value:
         return said
 
 
+def of_axes(axes: tuple[Axis, ...]) -> list[dict[str, object]]:
+    """The axes of a sweep's JSON."""
+    return [{"option": axis.option, "values": [value(axis.option, said) for said in axis.values]} for axis in axes]
+
+
+def settings(axes: tuple[Axis, ...], at: tuple[str | None, ...]) -> dict[str, Value]:
+    """Every option that is neither who nor how much, as it was said."""
+    said = dict(zip((axis.option for axis in axes), at, strict=True))
+    return {name: value(name, said.get(name)) for name in _SETTINGS}
+
+
 def who(axes: tuple[Axis, ...], point: Point) -> dict[str, Value]:
     """The choice that the point is for: model, engine, hardware, settings as they were said, workload."""
     said = dict(zip((axis.option for axis in axes), point.at, strict=True))
@@ -36,7 +47,7 @@ def who(axes: tuple[Axis, ...], point: Point) -> dict[str, Value]:
         "version": about.version if about else None,
         "gpu": about.node.id if about else said.get("gpu"),
         "n_devices": len(about.node.gpus) if about else None,
-        **{name: value(name, said.get(name)) for name in _SETTINGS},
+        **settings(axes, point.at),
         **{name: getattr(load, name) if load else value(option, said.get(option)) for option, name in _NAMES.items()},
     }
 

@@ -28,6 +28,34 @@ class Error(_Strict):
     hint: str
 
 
+class Seconds(_Strict):
+    """A time with its spread over repeats, or over steps."""
+
+    p50: float
+    p95: float
+    min: float
+    max: float
+
+
+class Measured(_Strict):
+    """What a run came to: time, rate and memory; null where nobody measures it. ``agrees``: within the tolerance of each term."""
+
+    outcome: Literal["ran", "oom", "failed"]
+    tier: Literal["cuda", "cpu", "trace"] | None
+    device: str | None
+    peak_bytes: int | None
+    estimated_peak_bytes: int | None
+    device_bytes: int | None
+    agrees: bool | None
+    ttft_s: Seconds | None
+    tpot_s: Seconds | None
+    tpot_by_decile_s: list[float]
+    decode_tokens_per_s: float | None
+    n_steps: int | None
+    n_repeats: int | None
+    versions: dict[str, str | None]
+
+
 class Point(_Strict):
     """One choice of values: settings as they were said, the workload in numbers, what it needs on the fullest place."""
 
@@ -50,6 +78,7 @@ class Point(_Strict):
     budget: str | None
     ram: str | None
     host: str | None
+    calibration: str | None
     ctx_tokens: int | str | None
     batch: int | str | None
     prompt_tokens: int | str | None
@@ -62,6 +91,7 @@ class Point(_Strict):
     refusals: list[Refusal]
     error: Error | None
     performance: Performance | None
+    measured: Measured | None
 
 
 class Reach(_Strict):

@@ -22,7 +22,16 @@ def run(said: Said) -> int:
         return EXIT_OK
     if {"json", "csv"} <= said.flags:
         raise RequestError("contradiction", "--json and --csv are two forms of one answer", hint="give one of them")
+    if {"grid", "one_at_a_time"} <= said.flags:
+        raise RequestError("contradiction", "--grid and --one-at-a-time choose points in two ways", hint="give one of them")
     varied = axes(_lists(said))
+    if "measure" in said.flags:
+        from kvplan.cli.measuring import run as measure
+
+        return measure(varied, said)
+    stray = next((option.flag for option in MEASURING if option.name in said.values), None)
+    if stray is not None:
+        raise RequestError("contradiction", f"{stray} bears on runs alone", hint="add --measure, or leave it out")
     found = answered(points(varied, one_at_a_time="one_at_a_time" in said.flags, probe=True))
     streams.write_each(_rendered(varied, found, said), said)
     return EXIT_OK
@@ -52,6 +61,20 @@ def _rendered(varied: tuple[Axis, ...], found: Iterable[Point], said: Said) -> I
         yield from (line + "\n" for line in sweep.text(varied, found, columns=columns))
 
 
+MEASURING = (
+    Option(
+        "--backend",
+        "Run on the attached GPU (default if there is one), this processor, or nothing.",
+        "Measure",
+        "TIER",
+        ("cuda", "cpu", "trace"),
+    ),
+    Option("--layers", "Build and estimate only the first N layers.", "Measure", "N"),
+    Option("--warmup", "Passes before those that are timed.", "Measure", "N"),
+    Option("--repeats", "Passes that are timed.", "Measure", "N"),
+)
+
+
 def _several(option: Option) -> Option:
     """The same option with any number of values, which are looked at point by point."""
     return option._replace(choices=(), metavar=f"{option.metavar},…", help=option.help)
@@ -64,7 +87,10 @@ COMMAND = Command(
     "engine refuses, or that has no answer, is a line that says why.",
     argument="[MODEL,…]",
     options=(
-        Option("--one-at-a-time", "Vary one option at a time, the others at their first value.", "Sweep"),
+        Option("--grid", "Every choice of values; the default of estimates.", "Sweep"),
+        Option("--one-at-a-time", "Vary one option at a time, the others at their first value; the default of --measure.", "Sweep"),
+        Option("--measure", "Run each point, and show time, rate and memory; -o keeps finished runs, which are not run again.", "Measure"),
+        *MEASURING,
         *map(_several, (*options.WORKLOAD, *options.PRECISION, *options.ENGINE, *options.HARDWARE)),
         *options.OUTPUT,
         Option("--csv", "Print comma-separated values, a line for each point.", "Output"),
@@ -74,6 +100,7 @@ COMMAND = Command(
     examples=(
         "kvplan sweep llama-2-7b --ctx 4k,8k,16k --batch 1,8 --gpu a100-80",
         "kvplan sweep qwen3-8b --engine vllm@0.19,vllm@0.33,llama.cpp --gpu rtx-4090,l40s --csv",
+        "kvplan sweep llama-3.2-1b --measure --ctx 1k,4k --batch 1,4 --prompt 512 -o results.jsonl",
         "kvplan sweep llama-3-70b --ctx 8k,32k --tp 2,4,8 --kv-dtype auto,fp8 --engine vllm --gpu h100-sxm:8 --one-at-a-time",
     ),
     run=run,
