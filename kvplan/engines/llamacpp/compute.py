@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from kvplan.core.ledger import Interval
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered, once
 from kvplan.engines.llamacpp.cache import Cache, Pool
 from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.devices import CPU, Layout
 from kvplan.engines.llamacpp.graphs.builder import Plan
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
+from kvplan.engines.llamacpp.graphs.nodes import ALIGNMENT
+from kvplan.engines.llamacpp.graphs.sampled import Sampled
 from kvplan.engines.llamacpp.graphs.schedule import reserved
-from kvplan.core.remembered import Remembered
 from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.tables import names
@@ -49,19 +51,38 @@ def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache
     return Reserved(found, _spread(model, settings, context, layout, overridden))
 
 
-_known: Remembered[dict[int, int]] = Remembered(1024)
+_known: Remembered[Sampled] = Remembered(4096)
 
 
 def _graph(model: ModelSpec, settings: Settings, plan: Plan, layout: Layout, overridden: frozenset[int]) -> dict[int, int]:
-    """Bytes by device but for the logits; equal graphs of one model object are laid out once."""
+    """Bytes by device but for the logits; graphs of one model object that differ in the cells of growing caches alone are known together.
+
+    Memory is rounded to 32 bytes, and so is only linear in numbers of cells that are multiples of that.
+    """
     n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+    cells = plan.pools["full"][0] if "full" in plan.pools else 0
+    growing = [kind for kind in _GROWING if kind in plan.pools and plan.pools[kind][0] == cells] if cells % ALIGNMENT == 0 else []
 
-    def lay_out() -> dict[int, int]:
-        stages = _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
-        return reserved(graph_of(model.model_type, plan, stages, layout.output, 0), n_copies)
+    stages = _staged.get(model, (layout, overridden, settings.offload_kqv), lambda: _told(model, settings, layout, overridden))
 
-    sizes = (*plan[:5], tuple(plan.pools.items()), plan.k_type, plan.v_type)
-    return _known.get(model, (sizes, layout, overridden, settings.offload_kqv, n_copies), lay_out)
+    def lay_out(n: int) -> tuple[dict[int, int], bytes]:
+        sized = plan._replace(pools={kind: (n if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()})
+        return reserved(graph_of(model.model_type, sized, stages, layout.output, 0), n_copies)
+
+    pools = tuple((kind, 0 if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items())
+    key = (*plan[:5], pools, plan.k_type, plan.v_type, layout, overridden, settings.offload_kqv, n_copies)
+    return _known.get(model, key, lambda: Sampled(_CELLS)).peaks(cells, lay_out)
+
+
+_staged: Remembered[list[Stage]] = Remembered(256)
+
+
+def _told(model: ModelSpec, settings: Settings, layout: Layout, overridden: frozenset[int]) -> list[Stage]:
+    return _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
+
+
+_GROWING = ("full", "indexer")
+_CELLS = 256
 
 
 def pipelined(settings: Settings, layout: Layout) -> bool:
@@ -171,12 +192,11 @@ def _hole(model: ModelSpec, given: int, whole: int) -> int:
 
 def _spread(model: ModelSpec, settings: Settings, context: Context, layout: Layout, overridden: frozenset[int]) -> tuple[int, int]:
     """Narrow where the graph was held against measurements, wide where its steps are only like the architecture's."""
-    mixers = {mixer for run in model.runs for mixer in run.layer.mixers}
-    if not mixers or any(mixer.kind not in _MEASURED or getattr(mixer, "indexer", None) for mixer in mixers):
+    measured, scans = _known_steps(model)
+    if not measured:
         return 30, 60
     if layout.names and not settings.offload_kqv:
         return 60, 25
-    scans = any(mixer.kind in ("mamba1", "mamba2") for mixer in mixers)
     if scans and (layout.names or context.n_seq_max > _FEW):
         return 25, 40
     if not context.flash_attn or overridden or (layout.output >= 0 and not layout.all_offloaded):
@@ -185,3 +205,11 @@ def _spread(model: ModelSpec, settings: Settings, context: Context, layout: Layo
 
 
 _FEW = 2
+
+
+@once
+def _known_steps(model: ModelSpec) -> tuple[bool, bool]:
+    """Whether all steps of the model were measured, and whether some are scans."""
+    mixers = {mixer for run in model.runs for mixer in run.layer.mixers}
+    odd = any(mixer.kind not in _MEASURED or getattr(mixer, "indexer", None) for mixer in mixers)
+    return bool(mixers) and not odd, any(mixer.kind in ("mamba1", "mamba2") for mixer in mixers)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered, once
 from kvplan.core.units import ceil_to
 from kvplan.engines.llamacpp import tables
 from kvplan.engines.llamacpp.devices import Layout
 from kvplan.engines.llamacpp.placement import Piece, maps, pieces, summed
-from kvplan.core.remembered import Remembered, once
 from kvplan.engines.llamacpp.settings import Settings
 
 _FILE_ALIGNMENT = 32
