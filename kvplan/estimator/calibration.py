@@ -11,6 +11,7 @@ from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Entry, Finding, Interval, Term, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
+from kvplan.estimator.registry import find_engine
 from kvplan.specs.files import read_json
 
 KEY = "calibration"
@@ -100,13 +101,13 @@ def calibrated(engine: Engine[object], node: Node, file: str, stamp: tuple[int, 
         raise _other(found, f"of {found.gpu_id}, not of {asked}", f"--gpu {found.gpu_id}, or leave --calibration out")
     if found.torch.partition(".")[0] != TORCH_MAJOR:
         raise _other(found, f"of torch {found.torch}, and torch {TORCH_MAJOR} is modeled", "calibrate again: kvplan verify")
-    return _engine(engine, file, stamp)
+    return _engine(engine.name, file, stamp)
 
 
 @lru_cache(maxsize=16)
-def _engine(engine: Engine[object], file: str, stamp: tuple[int, int] | None) -> CalibratedEngine:
+def _engine(name: str, file: str, stamp: tuple[int, int] | None) -> CalibratedEngine:
     """One object for one file: deployments are remembered by it."""
-    return CalibratedEngine(engine, _read(file, stamp))
+    return CalibratedEngine(find_engine(name), _read(file, stamp))
 
 
 def _other(found: Calibration, what: str, hint: str) -> RequestError:

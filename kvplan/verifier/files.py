@@ -24,12 +24,17 @@ def name(record: Record) -> str:
 
 def write(record: Record, folder: Path) -> Path:
     """Write the record into ``folder``, which is made if need be, and return the file."""
+    return write_text(dumps(record), folder, name(record))
+
+
+def write_text(text: str, folder: Path, name: str) -> Path:
+    """Write ``text`` to ``folder / name``: a temporary file, then a rename, and nothing is left of what is interrupted."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name(record)
+    path = folder / name
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(dumps(record))
+            file.write(text)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:
