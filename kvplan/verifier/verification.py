@@ -78,8 +78,7 @@ def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout
     jobs = [job._replace(max_bytes=checks.guard(estimate, tier))]
     if run.uncached:
         jobs.append(_without_cache(job, asked, config, tier))
-    records = [_measured(one, timeout_s) for one in jobs]
-    saved = tuple(files.write(record, record_in) for record in records) if record_in else ()
+    records, saved = _kept(jobs, record_in, timeout_s)
     return Verification(tier, estimate, records[0], reconcile(estimate, records[0]), saved, *records[1:])
 
 
@@ -99,12 +98,21 @@ def _estimate(options: Options, config: dict[str, object], tier: Tier) -> Estima
         return estimator.answer(asked._replace(gpu="local", gpus="1")) if tier == "cuda" else runnable
 
 
+def _kept(jobs: list[Job], record_in: Path | None, timeout_s: float) -> tuple[list[Record], tuple[Path, ...]]:
+    """The records of all jobs, each in a file before the next begins where files are asked for."""
+    records, saved = [], []
+    for job in jobs:
+        records.append(_measured(job, timeout_s))
+        saved += [files.write(records[-1], record_in)] if record_in else []
+    return records, tuple(saved)
+
+
 def _measured(job: Job, timeout_s: float) -> Record:
     """The record of a run that came to something. Raises UnavailableError for any other."""
     try:
         record = measure(job, timeout_s=timeout_s)
     except ChildError as problem:
-        raise UnavailableError("run_failed", f"the run failed: {problem}", hint="a smaller --ctx or --batch may tell more") from None
+        raise UnavailableError("run_failed", f"the run failed: {problem}", hint="a smaller --ctx or --batch, or fewer --repeats") from None
     if record.outcome in ("failed", "refused"):
         raise UnavailableError(
             "run_failed",
