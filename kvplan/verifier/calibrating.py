@@ -25,6 +25,7 @@ def calibration(found: Verification) -> dict[str, object]:
     too little.
     """
     record, estimate = found.record, found.estimate
+    assert estimate is not None  # what runs on a GPU was estimated before
     contexts = outside_the_allocator(record)
     workspace, allocator = beside_the_model(record), held_back(record)
     transient = next((int(entry.inputs["transient"]) for entry in estimate.entries if entry.term == "allocator"), 0)
