@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kvplan import estimator
+from kvplan.core.ledger import Interval
 from kvplan.estimator import Estimate, Options
 from kvplan.hardware import names
 from kvplan.verifier import files
-from kvplan.verifier.reconcile import Term, reconcile
+from kvplan.verifier.reconcile import reconcile
 from kvplan.verifier.record import Record, from_json
+from kvplan.verifier.term import Term
 from kvplan.verifier.verification import verify
 
 # (model, its (context, batch) points): what differs in memory, at widths that people run.
@@ -31,8 +33,7 @@ POINTS: tuple[tuple[str, tuple[tuple[int, int], ...]], ...] = (
     ("phi-4", ((4096, 8),)),
     ("mixtral-8x7b", ((4096, 8),)),
     ("qwen3-30b-a3b", ((4096, 8),)),
-    ("gpt-oss-20b", ((4096, 1),)),
-    ("deepseek-v3", ((4096, 1), (4096, 8))),
+    ("deepseek-v2-lite", ((4096, 1), (32768, 8))),
     ("gpt2", ((1000, 8),)),
     ("opt-6.7b", ((2048, 8),)),
 )
@@ -118,12 +119,12 @@ def _table(rows: list[Row]) -> list[str]:
     ]
     for row in rows:
         lead = f"| {row.model} | {row.ctx_tokens:,} × {row.batch} | {row.where} |"
-        lines += [f"{lead} {_cells(term)} |" for term in row.terms] or [f"{lead} | | | | | {row.problem} |"]
+        lines += [f"{lead} {_cells(term, term.estimate)} |" for term in row.terms if term.estimate] or [f"{lead} | | | | | {row.problem} |"]
     return lines
 
 
-def _cells(term: Term) -> str:
-    best, measured = term.estimate.best, term.measured_bytes
+def _cells(term: Term, estimate: Interval) -> str:
+    best, measured = estimate.best, term.measured_bytes
     off = f"{100 * (best - measured) / measured:+.2f}" if measured else ""
     return f"{term.term} | {term.phase} | {best:,} | {measured:,} | {off} | {'yes' if term.ok else 'no'}"
 
