@@ -139,6 +139,26 @@ def test_a_run_is_timed_after_its_memory_is_counted() -> None:
     assert traced.timings is None
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_a_trace_without_a_cache_is_a_real_run_to_the_byte() -> None:
+    pytest.importorskip("torch", exc_type=ImportError)
+    pytest.importorskip("transformers", exc_type=ImportError)
+    from kvplan.verifier.child import passes
+    from kvplan.verifier.child.meters import CpuMeter
+    from kvplan.verifier.child.tracing import TraceMeter
+    from tests.verifier.models import LLAMA
+
+    peaks = []
+    for meter in (CpuMeter(), TraceMeter("cpu")):
+        job = Job("llama", LLAMA, "bfloat16", 23, 2, 20, use_cache=False)
+        *_, last = passes.run(Record(job, "ran", None, "", {}, Device("", "", None, None, None), Snapshot()), meter)
+        assert last.decode
+        assert last.decode.kv_bytes == 0
+        peaks.append(last.decode.memory.peak_allocated_bytes)
+    assert peaks[0] == peaks[1]
+
+
 def test_what_a_cache_buys(tmp_path: Path) -> None:
     job = Job("llama", {}, "float32", 24, 2, 20)
     blank = Record(job, "ran", None, "", {"torch": "2"}, Device("cpu", "x86_64", None, None, None), Snapshot())
