@@ -3,17 +3,17 @@
 from typing import TYPE_CHECKING
 
 from kvplan.core.device import Node, Place
-from kvplan.core.engine import Deployment, Engine
+from kvplan.core.engine import Deployment
 from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Entry, total
+from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.estimator import findings, inverse, nodes, subject
-from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal
+from kvplan.estimator.answer import Estimate, PlaceTotal
 from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Unpack
 
     from kvplan.estimator.options import Keywords
@@ -80,22 +80,29 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
     )
     if found.verdict in ("fits", "tight"):
         return found
-    shape = ANY if commanded else load
-    return found._replace(fits_on=_fits_on(engine, lambda other: engine.resolve(parsed, shape, model, other, version), found))
-
-
-def _fits_on(engine: Engine[object], settle: "Callable[[Node], object]", found: Estimate) -> tuple[Candidate, ...]:
     from kvplan.hardware import catalog
+
+    about = subject.Subject(engine, version, parsed, model, size, node)
+    return found._replace(fits_on=nodes.fits_on(_stock(about, ANY if commanded else load), catalog.candidates(0), found))
+
+
+_stocks: Remembered[nodes.Stock] = Remembered(64)
+
+
+def _stock(about: subject.Subject, shape: Workload) -> nodes.Stock:
+    """Other nodes with the same on them, for all workloads that make the same settings."""
+    engine, version, parsed, model = about.engine, about.version, about.parsed, about.model
 
     def deploy(node: Node) -> Deployment | None:
         try:
-            settings = settle(node)
+            settings = engine.resolve(parsed, shape, model, node, version)
         except RequestError:  # flags that contradict such a node
             return None
         used = nodes.n_devices(engine.shown(settings))
-        return subject.deployment(engine, found.model, settings, node) if used == max(1, len(node.gpus)) else None
+        return subject.deployment(engine, model, settings, node) if used == max(1, len(node.gpus)) else None
 
-    return nodes.fits_on(deploy, catalog.candidates(0), found)
+    followed = tuple(getattr(shape, name) for name in engine.follows)
+    return _stocks.get(model, (engine, version, parsed, followed), lambda: nodes.Stock(deploy))
 
 
 def _place_total(place: Place, entries: tuple[Entry, ...], deployment: Deployment, load: Workload) -> PlaceTotal:

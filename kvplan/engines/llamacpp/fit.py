@@ -59,21 +59,22 @@ def _moved(model: ModelSpec, settings: Settings, node: Node) -> Laid:
     budget = _budget(settings, node)
 
     def fits(laid: Laid) -> bool:
-        return _in_buffers(laid) <= budget and _on_devices(laid) <= budget  # most of what is too much is so without its graph
+        held = _in_buffers(laid)
+        return held <= budget and held + _computing(laid) <= budget  # most of what is too much is so without its graph
 
-    def other(settings: Settings, **changed: int) -> Laid:
-        return Laid(model, settings._replace(**changed), node)
+    def under(settings: Settings) -> Laid:
+        return Laid(model, settings, node)
 
-    whole = Laid(model, settings, node)
+    whole = under(settings)
     if fits(whole):
         return whole
     n_layers = model.n_layers
     if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
-        if fits(other(settings, n_cpu_moe=n_layers)):
-            return other(settings, n_cpu_moe=_least(lambda n: fits(other(settings, n_cpu_moe=n)), n_layers))
+        if fits(under(settings._replace(n_cpu_moe=n_layers))):
+            return under(settings._replace(n_cpu_moe=_least(lambda n: fits(under(settings._replace(n_cpu_moe=n))), n_layers)))
         settings = settings._replace(n_cpu_moe=n_layers)
-    left_out = _least(lambda n: fits(other(settings, n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
-    return other(settings, n_gpu_layers=n_layers + 1 - left_out)
+    left_out = _least(lambda n: fits(under(settings._replace(n_gpu_layers=n_layers + 1 - n))), n_layers + 1)
+    return under(settings._replace(n_gpu_layers=n_layers + 1 - left_out))
 
 
 def _least(fits: Callable[[int], bool], most: int) -> int:
@@ -93,14 +94,21 @@ def _budget(settings: Settings, node: Node) -> int:
 
 
 def _on_devices(laid: Laid) -> int:
-    """Model, caches and graphs on devices: what it calls projected. A server adds the projector: tools/server/server-context.cpp."""
-    graphs = sum(n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU)
-    beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host") if laid.settings.app in _SERVERS else 0
-    return _in_buffers(laid) + graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside
+    """Model, caches and graphs on devices: what it calls projected."""
+    return _in_buffers(laid) + _computing(laid)
 
 
 def _in_buffers(laid: Laid) -> int:
     """Model and caches on devices."""
     names = laid.layout.names
-    weights = sum(n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names)
-    return weights + sum(n_bytes for (_, name), n_bytes in laid.cached.items() if name in names)
+    weights = sum([n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names])
+    return weights + sum([n_bytes for (_, name), n_bytes in laid.cached.items() if name in names])
+
+
+def _computing(laid: Laid) -> int:
+    """Graphs on devices; a server adds the projector: tools/server/server-context.cpp."""
+    graphs = sum([n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU])
+    beside = 0
+    if laid.settings.app in _SERVERS and laid.settings.mmproj is not None:
+        beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host")
+    return graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside

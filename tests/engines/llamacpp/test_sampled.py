@@ -1,12 +1,14 @@
 """Graphs that were not laid out: on the line between two that were, to the byte."""
 
 import random
+from typing import Literal
 
 import pytest
 
 import kvplan
 from kvplan.core.device import UNKNOWN_NODE, Node
 from kvplan.core.engine import Parsed
+from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import compute
 from kvplan.engines.llamacpp.engine import ENGINE
@@ -28,7 +30,9 @@ MODEL = {name: kvplan.load_model(name) for name in MODELS}
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("flash", ["auto", "off"])
-def test_what_is_known_between_two_sizes_is_what_laying_out_gives(name: str, flash: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_between_two_sizes_is_what_laying_out_gives(
+    name: str, flash: Literal["auto", "off"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = random.Random(name + flash)
     for node in NODES:
         settings = ENGINE.resolve(Parsed("llama.cpp", None, None), Workload(4096, chosen.choice((1, 3, 8)), 1), MODEL[name], node, "b11434")
@@ -37,11 +41,11 @@ def test_what_is_known_between_two_sizes_is_what_laying_out_gives(name: str, fla
             for layers in (-1, 5)
             for _ in range(12)
         ]
-        monkeypatch.setattr(compute, "_known", compute.Remembered(4096))
+        monkeypatch.setattr(compute, "_known", Remembered(4096))
         together = [reserved(name, each, node) for each in many]
         apart = []
         for each in many:
-            monkeypatch.setattr(compute, "_known", compute.Remembered(4096))
+            monkeypatch.setattr(compute, "_known", Remembered(4096))
             apart.append(reserved(name, each, node))
         assert together == apart
 
