@@ -13,6 +13,7 @@ from kvplan.estimator.answer import Size
 from kvplan.estimator.options import Options
 from kvplan.estimator.registry import check_reads
 from kvplan.specs import load_model
+from kvplan.specs.config import UnknownArchitectureError
 
 
 class Subject(NamedTuple):
@@ -69,7 +70,11 @@ def _stamp(ref: str) -> tuple[int, int] | None:
 @lru_cache(maxsize=256)
 def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
     """The model and its size; many requests for one model read and count it once, as long as its file stays as it is."""
-    model = load_model(ref)
+    try:
+        model = load_model(ref)
+    except UnknownArchitectureError as problem:
+        problem.offering(ref)
+        raise
     return model, Size(model.n_params, model.n_active_params)
 
 

@@ -2,10 +2,11 @@
 
 import importlib.util
 
+from kvplan.core.device import UNKNOWN_NODE, Node
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import format_size
 from kvplan.estimator import Estimate, Options
-from kvplan.hardware import host, presence
+from kvplan.hardware import catalog, host, presence
 from kvplan.verifier.run import Tier
 
 _RUNS_ON: dict[Tier, str] = {"cuda": "the first attached GPU", "cpu": "this processor", "trace": "no hardware at all"}
@@ -24,11 +25,25 @@ def tier(asked: Tier | None, *, loads: bool = False) -> Tier:
 
 
 def check_device(options: Options, tier: Tier) -> None:
-    """Raises RequestError where the options name hardware: the run decides that."""
+    """Raises RequestError where the options name hardware: the run decides that; but a trace is of any one GPU of the catalogue."""
+    if tier == "trace" and options.gpu not in (None, "local", "none") and options.budget is None:
+        pretended(options)
+        return
     named = options.budget or (options.gpu if options.gpu != "local" or tier == "trace" else None)
     if named is not None or options.gpus not in (None, "1"):
         found = f"verify runs on {_RUNS_ON[tier]}, not on {named or f'{options.gpus} GPUs'}"
         raise RequestError("contradiction", found, hint="leave the hardware out")
+
+
+def pretended(options: Options) -> Node:
+    """The GPU whose path a trace takes, none where none is named. Raises RequestError for several, and for unknown ones."""
+    if options.gpu is None:
+        return UNKNOWN_NODE
+    node = catalog.node(options.gpu)
+    if len(node.gpus) != 1 or options.gpus not in (None, "1"):
+        asked = f"{options.gpu}{f' --gpus {options.gpus}' if options.gpus else ''}"
+        raise RequestError("contradiction", f"--gpu {asked}: a trace is of one GPU", hint="name one")
+    return node
 
 
 def check_settings(estimate: Estimate) -> Estimate:

@@ -16,7 +16,7 @@ class Job(NamedTuple):
     Without ``use_cache`` each decode step runs all tokens again. The first pass counts memory; ``n_repeats`` more are timed after
     ``n_warmup`` that nobody timed, the first one among them. Where ``padded``, half of the
     first sequence is padding on its left. ``weights`` is the folder of a checkpoint to load instead.
-    ``capability`` is the compute capability of the GPU to pretend in a trace, as ``9.0``.
+    ``gpu`` and ``capability`` are the name and compute capability (``9.0``) of the GPU to pretend in a trace.
     """
 
     id: str
@@ -35,6 +35,7 @@ class Job(NamedTuple):
     n_repeats: int = 0
     padded: bool = False
     weights: str | None = None
+    gpu: str | None = None
     capability: str | None = None
 
 

@@ -127,7 +127,9 @@ def _installed(name: str) -> str | None:
 
 
 def _measurement(found: Verification) -> Measurement:
-    record, load, phases = found.record, found.estimate.workload, found.estimate.phases
+    record, estimate = found.record, found.estimate
+    assert estimate is not None  # its point was estimated before it ran
+    load, phases = estimate.workload, estimate.phases
     device = next((term.measured_bytes for term in found.terms if term.term == "total"), None)
     return Measurement(
         outcome=record.outcome,
@@ -139,9 +141,9 @@ def _measurement(found: Verification) -> Measurement:
         peak_bytes=_peak(record),
         estimated_peak_bytes=max(phases.prefill_peak_bytes or 0, phases.decode_peak_bytes or 0) or None,
         device_bytes=device,
-        needed=found.estimate.needed,
-        headroom_bytes=found.estimate.headroom_bytes,
-        verdict=found.estimate.verdict,
+        needed=estimate.needed,
+        headroom_bytes=estimate.headroom_bytes,
+        verdict=estimate.verdict,
         agrees=found.ok if record.outcome == "ran" else None,
         timings=record.timings,
         versions=record.versions,

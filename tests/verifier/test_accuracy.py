@@ -7,8 +7,8 @@ import pytest
 from kvplan.core.ledger import Interval
 from kvplan.verifier import accuracy, files
 from kvplan.verifier.accuracy import Row
-from kvplan.verifier.reconcile import Term
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot
+from kvplan.verifier.term import Term
 from tests.verifier.models import LLAMA
 
 PARAMETER_BYTES = 10**6  # made up

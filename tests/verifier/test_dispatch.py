@@ -15,11 +15,11 @@ T4, V100, P40, A100, L40S, H100, B200, RTX5090 = (7, 5), (7, 0), (6, 1), (8, 0),
 
 
 def call(dtype: str = "bfloat16", *, width: int = 64, value_width: int | None = None, n_keys: int = 24, n_kv_heads: int = 4) -> Call:
-    def tensor(n_heads: int, n_tokens: int, head: int) -> "torch.Tensor":
-        return torch.empty(2, n_heads, n_tokens, head, dtype=getattr(torch, dtype), device="meta")
-
-    key, value = tensor(n_kv_heads, n_keys, width), tensor(n_kv_heads, n_keys, value_width or width)
-    return Call(tensor(4, 24, width), key, value, masked=False, dropout=0.0, is_causal=False, enable_gqa=False)
+    query, key, value = (
+        torch.empty(2, *shape, dtype=getattr(torch, dtype), device="meta")
+        for shape in ((4, 24, width), (n_kv_heads, n_keys, width), (n_kv_heads, n_keys, value_width or width))
+    )
+    return Call(query, key, value, masked=False, dropout=0.0, is_causal=False, enable_gqa=False)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_what_is_made(gpu: Capability, masked: bool, kernel: str, n_bytes: int) 
     live, attention = fake.Traced("cuda"), Attention(gpu)
     assert fake.cuda_device()
     with fake.world(live, gpu, attention), torch.no_grad():
-        laid = [torch.zeros(2, 24, 4, 64, dtype=torch.bfloat16, device="cuda:0").transpose(1, 2) for _ in range(3)]
+        query = torch.zeros(2, 24, 4, 64, dtype=torch.bfloat16, device="cuda:0").transpose(1, 2)
         allowed = torch.ones(24, 24, dtype=torch.bool, device="cuda:0") if masked else None
         before = live.live_bytes
-        out = attention(*laid, allowed)
+        out = attention(query, query, query, allowed)
         assert out.shape == (2, 4, 24, 64)
         assert abs(live.peak_bytes - before - n_bytes) <= 1024
         assert torch.cuda.get_device_capability() == gpu

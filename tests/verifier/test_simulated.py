@@ -13,7 +13,7 @@ from kvplan.verifier.child.simulated import Simulated  # noqa: E402
 pytestmark = pytest.mark.torch
 
 
-def new(n_bytes: int) -> "torch.Tensor":
+def new(n_bytes: int) -> object:
     return torch.empty(n_bytes, dtype=torch.uint8, device="cuda:0")
 
 

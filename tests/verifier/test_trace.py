@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kvplan.hardware import catalog
 from kvplan.verifier import verify
 from kvplan.verifier.record import Device, Job, Phase, Record, Snapshot
+from kvplan.verifier.unseen import notes
 from tests.verifier.families import FAMILIES
 from tests.verifier.models import LLAMA, write
 
@@ -177,3 +179,33 @@ def test_a_trace_of_part_of_a_model_is_recorded(tmp_path: Path) -> None:
     found = verify(write(tmp_path, LLAMA), ctx=24, prompt=20, backend="trace", n_layers=1, record_in=tmp_path, timeout_s=240)
     assert found.ok, found.terms
     assert found.saved[0].name.startswith("trace_")
+
+
+def test_keys_of_images_are_left_apart(tmp_path: Path) -> None:
+    text = {
+        "vocab_size": 100, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "cross_attention_layers": [1], "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
+        "pad_token_id": 0, "model_type": "mllama_text_model",
+    }  # fmt: skip
+    vision = {
+        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_global_layers": 1, "attention_heads": 2, "image_size": 28,
+        "patch_size": 14, "max_num_tiles": 4, "intermediate_layers_indices": [0], "vision_output_dim": 64,
+        "model_type": "mllama_vision_model",
+    }  # fmt: skip
+    config: dict[str, object] = {"model_type": "mllama", "architectures": ["MllamaForConditionalGeneration"], "dtype": "bfloat16"}
+    config |= {"text_config": text, "vision_config": vision}
+    found = verify(write(tmp_path, config), ctx=24, batch=2, backend="trace", timeout_s=240)
+    kept = {term.term: term for term in found.terms}["kv_cache"]
+    assert found.ok, found.terms
+    assert kept.measured_bytes == 2 * 2 * 24 * 2 * 2 * 16 * 2  # keys and values · sequences · tokens · layers · heads · width · bytes
+    assert any("left apart" in note for note in notes(found))
+
+
+@pytest.mark.parametrize(("gpu", "kernels"), [("t4", "plain products"), ("a100-80", "flash"), ("h100-sxm", "cuDNN"), ("mi300x", "flash")])
+def test_the_path_is_that_of_the_gpu(gpu: str, kernels: str, tmp_path: Path) -> None:
+    found = verify(write(tmp_path, FAMILIES["qwen3: norms of queries and keys"] | {"dtype": "bfloat16"}), ctx=512, gpu=gpu, backend="trace")
+    assert found.ok, found.terms
+    assert found.record.device.name == catalog.find(gpu).name
+    assert f"attention: prefill {kernels} · decode {kernels}" in notes(found)
+    assert (gpu == "mi300x") == any("no GPU of NVIDIA was named" in note for note in notes(found))
+    assert {term.term for term in found.terms} >= {"workspace", "allocator", "reserved", "reserved_expandable"}

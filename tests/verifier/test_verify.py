@@ -21,6 +21,7 @@ from tests.verifier.models import LLAMA, write
 
 if TYPE_CHECKING:
     from kvplan.estimator.options import Keywords
+    from kvplan.verifier.run import RunKeywords
 
 
 def forbid_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +38,10 @@ def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param({"gpu": "h100-sxm"}, "not on h100-sxm", id="another GPU"),
+        pytest.param({"gpu": "h100-sxm", "backend": "cpu"}, "not on h100-sxm", id="another GPU"),
+        pytest.param({"gpu": "h100-sxm:8", "backend": "trace"}, "a trace is of one GPU", id="a trace of several GPUs"),
+        pytest.param({"gpu": "h100-sxm", "gpus": "2", "backend": "trace"}, "a trace is of one GPU", id="a trace of two GPUs"),
+        pytest.param({"gpu": "h100-smx", "backend": "trace"}, "h100-smx", id="a trace of no known GPU"),
         pytest.param({"budget": "24GiB"}, "not on 24GiB", id="a budget"),
         pytest.param({"gpus": "2"}, "not on 2 GPUs", id="two GPUs"),
         pytest.param({"cache": "quantized"}, "no quantized cache", id="a cache that random weights can't show"),
@@ -46,7 +50,7 @@ def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param({"dtype": "int4"}, "plain types of torch, not int4", id="quantized weights"),
     ],
 )
-def test_what_is_not_run_so(options: "Keywords", words: str, tmp_path: Path) -> None:
+def test_what_is_not_run_so(options: "RunKeywords", words: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError) as caught:
         verify(write(tmp_path, LLAMA), **options)
     assert words in caught.value.message
@@ -199,6 +203,8 @@ def test_a_trace_needs_no_memory_and_says_what_it_can_not_see(monkeypatch: pytes
     found = verify("llama-3-70b", ctx="32k", batch="8", backend="trace")
     assert given["env"]["CUDA_VISIBLE_DEVICES"] == ""
     assert as_json(found)["tier"] == "trace"
-    assert as_json(found)["unseen"]
+    missed = as_json(found)["not_modeled"]
+    assert isinstance(missed, list)
+    assert [one["id"] for one in missed] == ["kernel_scratch", "runtime_context", "cuda_graphs", "allocator_history"]
     assert as_json(found)["timings"] is None
     assert "not seen: scratch within kernels" in text(found)

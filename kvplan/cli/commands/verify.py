@@ -71,9 +71,13 @@ COMMAND = Command(
         Option("--save-calibration", "Write what this GPU's overheads are, for `estimate --calibration FILE`.", "Run", "FILE"),
         options.PRECISION[0],
         *options.ENGINE[1:],
+        Option("--gpu", "A trace: the GPU whose kernels and allocator are followed; an estimate with its overheads.", "Hardware", "ID"),
         *options.OUTPUT,
         options.DEBUG,
     ),
-    examples=("kvplan verify llama-2-7b --ctx 4096 --batch 1", "kvplan verify llama-3-70b --ctx 32k --batch 8 --backend trace"),
+    examples=(
+        "kvplan verify llama-2-7b --ctx 4096 --batch 1",
+        "kvplan verify llama-3-70b --ctx 32k --batch 8 --backend trace --gpu h100-sxm",
+    ),
     run=run,
 )

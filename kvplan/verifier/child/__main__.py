@@ -27,10 +27,10 @@ def answer(job: Job) -> Record:
     import torch
     import transformers
 
-    from kvplan.verifier.child import passes
+    from kvplan.verifier.child import passes, tracing
     from kvplan.verifier.child.build import OtherWeightsError
-    from kvplan.verifier.child.meters import CpuMeter, CudaMeter, Meter
-    from kvplan.verifier.child.tracing import TraceMeter, capability_of
+    from kvplan.verifier.child.meters import CudaMeter, Meter
+    from kvplan.verifier.child.resident import ResidentMeter
 
     gc.freeze()
     gc.enable()
@@ -38,8 +38,7 @@ def answer(job: Job) -> Record:
     blank = _blank(job, {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__})
     if job.device == "cuda" and not torch.cuda.is_available():
         return blank._replace(error="torch sees no CUDA device")
-    trace = partial(TraceMeter, capability=capability_of(job), padded=job.padded)
-    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": trace}
+    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": ResidentMeter, "trace": partial(tracing.of, job)}
     meter = meters[job.device]()
     blank = blank._replace(versions=blank.versions | meter.versions(), device=meter.device(), before=meter.before())
     record = blank

@@ -11,26 +11,21 @@ from kvplan.verifier.child.simulated import Simulated
 from kvplan.verifier.record import Device, Job, Snapshot
 
 
-def capability_of(job: Job) -> Capability | None:
-    """The compute capability that the job names."""
-    if job.capability is None:
-        return None
-    major, _, minor = job.capability.partition(".")
-    return int(major), int(minor)
-
-
 class TraceMeter(CpuMeter):
     """Live bytes of fake tensors and what allocators would reserve for them, on a fake GPU where torch can pretend one; else live
     bytes on a fake CPU."""
 
     traced = True
 
-    def __init__(self, device_type: str = "cuda", *, capability: Capability | None = None, padded: bool = False) -> None:
-        """``device_type`` is ``cuda``, a CPU where that can't be pretended, or ``cpu``; ``capability`` is that of the GPU, ``ASSUMED``
-        where none is named; ``padded``: some of the batch is padding."""
+    def __init__(
+        self, device_type: str = "cuda", *, capability: Capability | None = None, name: str | None = None, padded: bool = False
+    ) -> None:
+        """``device_type`` is ``cuda``, a CPU where that can't be pretended, or ``cpu``; ``capability`` and ``name`` are those of the
+        GPU, ``ASSUMED`` where nobody knows; ``padded``: some of the batch is padding."""
         on_gpu = device_type == "cuda" and fake.cuda_device()
         self.torch_device = "cuda:0" if on_gpu else "cpu"
         self._capability = (capability or ASSUMED) if on_gpu else None
+        self._name = name
         self._attention = Attention(self._capability) if self._capability else None
         self._simulated = Simulated(padded=padded) if on_gpu else None
         self._traced = self._simulated or fake.Traced("cpu", padded=padded)
@@ -45,7 +40,7 @@ class TraceMeter(CpuMeter):
         if self._capability is None:
             return Device("trace", "a processor", None, None, None)
         capability = ".".join(map(str, self._capability))
-        return Device("trace", f"a GPU of compute capability {capability}", capability, None, None)
+        return Device("trace", self._name or f"a GPU of compute capability {capability}", capability, None, None)
 
     def before(self) -> Snapshot:
         """Nobody else is there."""
@@ -90,3 +85,9 @@ class TraceMeter(CpuMeter):
             peak_reserved_bytes=native.peak_reserved_bytes,
             peak_expandable_bytes=expandable.peak_reserved_bytes,
         )
+
+
+def of(job: Job) -> TraceMeter:
+    """The meter of a trace on the GPU that the job names."""
+    major, _, minor = (job.capability or "").partition(".")
+    return TraceMeter(capability=(int(major), int(minor)) if major else None, name=job.gpu, padded=job.padded)
