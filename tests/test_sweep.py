@@ -45,6 +45,7 @@ def same(point: Point, options: Options) -> None:
         return
     assert (point.load, point.needed, point.headroom_bytes) == (alone.workload, alone.needed, alone.headroom_bytes)
     assert (point.verdict, point.refusals) == (alone.verdict, alone.refusals)
+    assert {finding.rule for finding in point.warnings} <= {finding.rule for finding in alone.findings}
     assert point.beyond_limit == any(finding.rule == "KV201" for finding in alone.findings)
 
 
@@ -81,6 +82,11 @@ def test_what_is_wrong_with_a_point_is_its_own() -> None:
     assert any(point.error is None for point in found.points)
     refused = kvplan.sweep("llama-2-7b", ctx=[4096, 8192], engine="vllm", gpu="h100-sxm").points
     assert [[refusal.rule for refusal in point.refusals] for point in refused] == [[], ["KV110"]]
+
+
+def test_a_point_warns_of_what_its_settings_do() -> None:
+    found = kvplan.sweep("llama-3.1-8b", ctx=[8192, 131072], batch=[1, 16], engine="llama.cpp", gpu="l40s")
+    assert [[finding.rule for finding in point.warnings] for point in found.points] == [[], [], [], ["KV334"]]
 
 
 def test_where_no_point_has_an_answer_the_first_one_tells_why() -> None:

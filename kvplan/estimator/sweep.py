@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Place
 from kvplan.core.errors import KvplanError, RequestError
-from kvplan.core.ledger import Interval, Refusal, Verdict
+from kvplan.core.ledger import Finding, Interval, Refusal, Verdict
 from kvplan.core.units import parse_count
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
@@ -37,7 +37,8 @@ class Point(NamedTuple):
 
     ``at`` are the values of the axes, in their order. ``refusals`` are the engine's own; ``error`` is why there is no answer, and
     then there is no ``load`` and nothing that follows. ``about`` is what the values of all axes but the workload's mean, where they mean
-    something. ``beyond_limit``: the context is longer than the model was made for.
+    something. ``beyond_limit``: the context is longer than the model was made for. ``warnings`` are what these settings do
+    that they don't show.
     """
 
     at: tuple[str | None, ...]
@@ -48,6 +49,7 @@ class Point(NamedTuple):
     verdict: Verdict = "unknown"
     refusals: tuple[Refusal, ...] = ()
     beyond_limit: bool = False
+    warnings: tuple[Finding, ...] = ()
     error: KvplanError | None = None
 
     @property
@@ -182,6 +184,7 @@ class _Deployed:
             places = inverse.places(about.node, deployment.entries(load))
         self._places = [(place.id, inverse.usable_bytes(deployment, place)) for place in places]
         self._refusals = (*about.parsed.refusals, *deployment.refusals)
+        self._warnings = tuple(finding for finding in deployment.findings if finding.level == "warning")
         self._need = deployment.need_bytes
         self._about, self._limit = about, about.model.max_ctx_tokens
 
@@ -199,7 +202,7 @@ class _Deployed:
         needed, usable = fullest
         headroom = None if usable is None else usable - needed.best
         beyond = self._limit is not None and load.ctx_tokens > self._limit
-        return Point(at, self._about, load, needed, headroom, verdict, self._refusals, beyond)
+        return Point(at, self._about, load, needed, headroom, verdict, self._refusals, beyond, self._warnings)
 
 
 _FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")

@@ -86,7 +86,14 @@ def as_json(axes: tuple[Axis, ...], rows: Iterable[Row]) -> dict[str, object]:
 
 
 def _point(axes: tuple[Axis, ...], at: tuple[str | None, ...], found: Measurement) -> dict[str, object]:
-    return {**_estimated(axes, at, found), "refusals": [], "error": _error(found), "performance": None, "measured": _measured(found)}
+    return {
+        **_estimated(axes, at, found),
+        "warnings": [],
+        "refusals": [],
+        "error": _error(found),
+        "performance": None,
+        "measured": _measured(found),
+    }
 
 
 def _estimated(axes: tuple[Axis, ...], at: tuple[str | None, ...], found: Measurement) -> dict[str, object]:

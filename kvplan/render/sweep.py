@@ -109,6 +109,7 @@ def _point(axes: tuple[Axis, ...], point: Point) -> dict[str, object]:
     return {
         **points.who(axes, point),
         **points.what(point),
+        "warnings": [finding.rule for finding in point.warnings],
         "refusals": [refusal._asdict() for refusal in point.refusals],
         "error": error and {"kind": error.kind, "message": error.message, "hint": error.hint},
         "performance": None,
@@ -122,6 +123,7 @@ def as_csv(axes: tuple[Axis, ...], found: Iterable[Point]) -> Iterator[str]:
         row = {
             **points.who(axes, point),
             **points.what(point),
+            "warnings": " ".join(finding.rule for finding in point.warnings),
             "refusals": " ".join(refusal.rule for refusal in point.refusals),
             "error": point.error and point.error.message,
         }

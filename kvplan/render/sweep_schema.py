@@ -57,7 +57,8 @@ class Measured(_Strict):
 
 
 class Point(_Strict):
-    """One choice of values: settings as they were said, the workload in numbers, what it needs on the fullest place."""
+    """One choice of values: settings as they were said, the workload in numbers, what it needs on the fullest place, and the rules that
+    warn of these settings."""
 
     model: str
     engine: str | None
@@ -88,6 +89,7 @@ class Point(_Strict):
     headroom_bytes: int | None
     verdict: Verdict
     beyond_limit: bool
+    warnings: list[str]
     refusals: list[Refusal]
     error: Error | None
     performance: Performance | None
