@@ -1,6 +1,6 @@
 """From flags to settings: vLLM's defaults for this model, this hardware and this version."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
@@ -9,22 +9,19 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import by_default
-from kvplan.engines.vllm.apart import hybrid_manager
 from kvplan.engines.vllm.backends import Traits, traits
 from kvplan.engines.vllm.batch import Batch, batch, graph_defaults, graph_sizes
 from kvplan.engines.vllm.command import ENTRY
 from kvplan.engines.vllm.drafting import speculative
+from kvplan.engines.vllm.keeping import caching
 from kvplan.engines.vllm.length import length
 from kvplan.engines.vllm.parallel import split
 from kvplan.engines.vllm.rules import Rules, engine_rules
 from kvplan.engines.vllm.said import Said, text
 from kvplan.engines.vllm.settings import Lora, Settings
-from kvplan.engines.vllm.types import kv_type, model_type
+from kvplan.engines.vllm.types import model_type
 
 _LONG = 32768  # from here on V0 chunks prefills by default
-Mode = Literal["none", "align", "all"]
-_ATTENTION = {"full", "sliding", "chunked", "mla", "cross", "compressed"}
-_STATES_OF_BLOCKS = ("mamba1", "mamba2")  # layers that can keep the state of every block
 
 
 def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
@@ -70,7 +67,7 @@ def _base(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> _Base:
     )
     settings = _parallel(settings, said, model, node)
     settings = _runner(settings, said, rules, model)
-    settings = _caching(settings, said, rules, model)
+    settings = caching(settings, said, rules, model)
     settings = _extras(settings, said, rules)._replace(v1=rules.v1)
     return _Base(said, rules, length(model, rules).default, settings, traits(model), {})
 
@@ -148,45 +145,6 @@ def _runner(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> S
     wanted = said.switch("async-scheduling")
     overlaps = by_default.async_scheduling(settings, rules) and said.word("distributed-executor-backend") != "ray"
     return settings._replace(async_scheduling=overlaps if wanted is None else wanted)
-
-
-def _caching(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> Settings:
-    """The pool and what lies in it."""
-    found = traits(model)
-    mode: Mode = "none"
-    prefixes = said.switch("enable-prefix-caching")
-    if prefixes is None:
-        prefixes = rules.v1 and found.attends and not found.cross and (not found.keeps_state or rules.hybrid_prefix_caching)
-    if found.keeps_state and prefixes:
-        mode = _mamba_mode(said, rules, model)
-        prefixes = mode != "none"
-    asked = said.word("kv-cache-dtype")
-    return settings._replace(
-        gpu_memory_utilization=said.real("gpu-memory-utilization", rules.gpu_memory_utilization),
-        kv_cache_memory_bytes=said.count("kv-cache-memory-bytes") or None,
-        num_gpu_blocks_override=said.count("num-gpu-blocks-override"),
-        kv_cache_dtype=kv_type(asked),
-        block_size=said.count("block-size"),
-        prefix_caching=prefixes,
-        hybrid_manager=hybrid_manager(said, rules, model, settings.speculative),
-        mamba_cache_mode=mode,
-        mamba_block_size=said.count("mamba-block-size"),
-        mamba_cache_dtype=said.word("mamba-cache-dtype") or "auto",
-        mamba_ssm_cache_dtype=said.word("mamba-ssm-cache-dtype") or "auto",
-        sliding_window=not said.on("disable-sliding-window"),
-    )
-
-
-def _mamba_mode(said: Said, rules: Rules, model: ModelSpec) -> Mode:
-    """Source: vllm 0.28.0 and 0.33.0 model_executor/models/config.py, MambaModelConfig; which layers: SupportsMambaPrefixCaching."""
-    states = {mixer.kind for run in model.runs for mixer in run.layer.mixers} - _ATTENTION
-    every = states <= {*_STATES_OF_BLOCKS}
-    if rules.mamba_cache == "align":
-        return "align"
-    if rules.mamba_cache == "either":
-        asked = said.word("mamba-cache-mode")
-        return "all" if every and asked != "align" else "align"
-    return "all" if rules.mamba_cache == "all" and every else "none"
 
 
 def _extras(settings: Settings, said: Said, rules: Rules) -> Settings:

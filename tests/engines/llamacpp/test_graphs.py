@@ -164,3 +164,12 @@ def test_only_a_view_from_the_beginning_gives_its_memory_away(shift: int, peak: 
     for node in graph.nodes:
         node.device = HOST
     assert peaks(graph.nodes, ())[0] == {HOST: peak}
+
+
+def test_a_part_gives_nothing_away() -> None:
+    graph = Graph()
+    graph.expand(graph.over(graph.op((64,)), graph.view(graph.op((64,)), 32, whole=False)))
+    graph.expand(graph.over(graph.view(graph.op((64,)), 64, whole=False)))
+    for node in graph.nodes:
+        node.device = HOST
+    assert peaks(graph.nodes, ())[0][HOST] >= 2 * 64 * 4
