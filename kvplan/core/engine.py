@@ -134,6 +134,11 @@ class Engine(Protocol[S]):
         """Formats of checkpoints whose quantization it runs as it is stored: safetensors, gguf."""
         ...
 
+    @property
+    def follows(self) -> Sequence[str]:
+        """Fields of the workload that its settings follow where there is no command; the others change no setting."""
+        ...
+
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """Read an engine command; ``version`` is empty where nobody said one."""
         ...

@@ -1,35 +1,49 @@
 """What is looked at before a run: can it be made, and does it fit?"""
 
 import importlib.util
-from typing import Literal
 
+from kvplan.core.device import UNKNOWN_NODE, Node
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import format_size
 from kvplan.estimator import Estimate, Options
-from kvplan.hardware import host, presence
-
-Tier = Literal["cuda", "cpu", "trace"]
+from kvplan.hardware import catalog, host, presence
+from kvplan.verifier.run import Tier
 
 _RUNS_ON: dict[Tier, str] = {"cuda": "the first attached GPU", "cpu": "this processor", "trace": "no hardware at all"}
 
 
-def tier(asked: Tier | None) -> Tier:
-    """The tier that is asked for, else the attached GPU, else a trace."""
+def tier(asked: Tier | None, *, loads: bool = False) -> Tier:
+    """The tier that is asked for, else the attached GPU, else a trace, or the processor where a checkpoint is to be loaded."""
     if asked is not None:
         return asked
+    without: Tier = "cpu" if loads else "trace"
     if not presence.driver():
-        return "trace"
+        return without
     from kvplan.hardware import probe
 
-    return "trace" if probe.attached() is None else "cuda"
+    return without if probe.attached() is None else "cuda"
 
 
 def check_device(options: Options, tier: Tier) -> None:
-    """Raises RequestError where the options name hardware: the run decides that."""
+    """Raises RequestError where the options name hardware: the run decides that; but a trace is of any one GPU of the catalogue."""
+    if tier == "trace" and options.gpu not in (None, "local", "none") and options.budget is None:
+        pretended(options)
+        return
     named = options.budget or (options.gpu if options.gpu != "local" or tier == "trace" else None)
     if named is not None or options.gpus not in (None, "1"):
         found = f"verify runs on {_RUNS_ON[tier]}, not on {named or f'{options.gpus} GPUs'}"
         raise RequestError("contradiction", found, hint="leave the hardware out")
+
+
+def pretended(options: Options) -> Node:
+    """The GPU whose path a trace takes, none where none is named. Raises RequestError for several, and for unknown ones."""
+    if options.gpu is None:
+        return UNKNOWN_NODE
+    node = catalog.node(options.gpu)
+    if len(node.gpus) != 1 or options.gpus not in (None, "1"):
+        asked = f"{options.gpu}{f' --gpus {options.gpus}' if options.gpus else ''}"
+        raise RequestError("contradiction", f"--gpu {asked}: a trace is of one GPU", hint="name one")
+    return node
 
 
 def check_settings(estimate: Estimate) -> Estimate:
@@ -38,11 +52,11 @@ def check_settings(estimate: Estimate) -> Estimate:
     if estimate.engine != "transformers":
         reason = f"verify runs Transformers, not {estimate.engine}"
     elif estimate.model.quantization is not None:
-        reason = f"verify builds random weights, and {estimate.model.quantization} needs real ones"
+        reason = f"verify runs models in the plain types of torch, not {estimate.model.quantization}"
     elif settings["cache"] not in ("dynamic", "static"):
         reason = f"verify has no {settings['cache']} cache"
     elif settings["dtype"] != settings["compute_dtype"]:
-        reason = f"verify builds random weights, and none in {settings['dtype']}"
+        reason = f"verify runs models in the plain types of torch, not {settings['dtype']}"
     elif settings["kv_dtype"] != settings["dtype"]:
         reason = f"Transformers fills the cache in the type of the weights ({settings['dtype']}), not in {settings['kv_dtype']}"
     if reason:

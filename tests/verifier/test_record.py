@@ -1,4 +1,9 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +12,9 @@ from kvplan.verifier import files
 from kvplan.verifier.process import dumps
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
 from kvplan.verifier.shrink import cut, tiny
+from kvplan.verifier.timings import Pass, summary
 
+ROOT = Path(__file__).parent.parent.parent
 RECORD = Record(
     job=Job("meta-llama/Llama-2-7b", {"model_type": "llama", "layer_types": ["a"]}, "float16", 4096, 8, 4088, max_bytes=7),
     outcome="ran",
@@ -19,6 +26,7 @@ RECORD = Record(
     model=Built("LlamaForCausalLM", "sdpa", 1, 2, 3, 0.5),
     loaded=Snapshot(allocated_bytes=4),
     prefill=Phase(1, 0.25, 5, 0, Snapshot(peak_allocated_bytes=6)),
+    timings=summary([Pass(0.5, (0.25, 0.5)), Pass(0.75, (0.25, 0.25))], batch=8, n_warmup=1, build_s=0.5),
 )
 
 
@@ -54,6 +62,49 @@ def test_a_record_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None
     with pytest.raises(TypeError):
         files.write(RECORD._replace(versions={"torch": object()}), tmp_path)  # type: ignore[dict-item]  # not JSON on purpose
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(RECORD, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_ends_the_measuring_process(tmp_path: Path) -> None:
+    """SIGINT to kvplan alone, as from a supervisor: the process that holds the GPU must not live on."""
+    told = tmp_path / "pid"
+    child = tmp_path / "python"
+    child.write_text(
+        f"#!{sys.executable}\nimport os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        f"open({str(told)!r} + '.new', 'w').write(str(os.getpid()))\nos.rename({str(told)!r} + '.new', {str(told)!r})\ntime.sleep(600)\n"
+    )
+    child.chmod(0o755)
+    code = (
+        "from kvplan.verifier.process import measure; from kvplan.verifier.record import Job\n"
+        f"measure(Job('x', {{}}, 'float32', 2, 1, 1), timeout_s=600, python={str(child)!r})"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, start_new_session=True, cwd=ROOT)
+    while not told.exists():
+        assert parent.poll() is None
+    pid = int(told.read_text())
+    parent.send_signal(signal.SIGINT)
+    assert parent.wait(60) != 0
+    end = time.monotonic() + 60
+    while is_alive(pid):
+        assert time.monotonic() < end
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs: not gone, and no zombie that nobody has asked about yet."""
+    try:
+        os.kill(pid, 0)
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 def test_cutting_layers() -> None:

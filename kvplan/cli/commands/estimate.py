@@ -92,6 +92,7 @@ COMMAND = Command(
         *options.ENGINE,
         Option("--command-file", "Read the engine's command from FILE; - is stdin.", "Engine", "FILE"),
         *options.HARDWARE,
+        Option("--calibration", "Take the overheads that `verify --save-calibration FILE` measured on this GPU.", "Hardware", "FILE"),
         *options.OUTPUT,
         Option("--explain", "Show each formula with its numbers and its source.", "Output"),
         Option("--require-fit", "Exit 1 when it does not fit.", "Output"),

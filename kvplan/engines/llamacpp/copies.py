@@ -31,7 +31,7 @@ class Copy(NamedTuple):
 
 def copies(settings: Settings, context: Context, cache: Cache, layout: Layout) -> dict[str, Copy]:
     """The copy of each device that makes one, by buffer."""
-    if not context.flash_attn or not settings.offload_kqv:
+    if not context.flash_attn or not settings.offload_kqv or {settings.type_k, settings.type_v} <= {*_AS_THEY_ARE}:
         return {}
     found: dict[str, Copy] = {}
     for held in cache.held:

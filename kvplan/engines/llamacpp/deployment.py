@@ -10,7 +10,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import advice, entries, log, report
 from kvplan.engines.llamacpp.devices import CPU
-from kvplan.engines.llamacpp.fit import fitted
+from kvplan.engines.llamacpp.fit import laid_out
 from kvplan.engines.llamacpp.fitting import capacity
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.notes import not_modeled
@@ -28,7 +28,7 @@ class Deployment:
     @cached_property
     def _laid(self) -> Laid:
         model, settings, node = self._asked
-        return Laid(model, fitted(model, settings, node), node)
+        return laid_out(model, settings, node)
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:

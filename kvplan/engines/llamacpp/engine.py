@@ -19,6 +19,7 @@ class LlamaCppEngine:
     name: str = command.NAME
     versions: Sequence[str] = VERSIONS
     formats = ("gguf",)
+    follows: Sequence[str] = ("ctx_tokens", "batch")
     options: Mapping[str, str] = MappingProxyType({"kv_dtype": resolve.KV_TYPES})
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:

@@ -20,10 +20,15 @@ _SERVERS = ("server", "cli", "ollama")
 
 def fitted(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     """The settings with the context and the placement that ``--fit`` chooses; as they are where both were said, or no device is known."""
+    return laid_out(model, settings, node).settings
+
+
+def laid_out(model: ModelSpec, settings: Settings, node: Node) -> Laid:
+    """The model under the settings that ``--fit`` makes of these."""
     if not settings.fit or not settings.devices or not node.gpus:
-        return settings
+        return Laid(model, settings, node)
     settings = _shortened(model, settings, node)
-    return settings if by_hand(settings) else _moved(model, settings, node)
+    return Laid(model, settings, node) if by_hand(settings) else _moved(model, settings, node)
 
 
 def by_hand(settings: Settings) -> bool:
@@ -46,25 +51,30 @@ def _shortened(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     return settings._replace(n_ctx=max(settings.fit_ctx, (settings.fit_ctx + room) // step * step))
 
 
-def _moved(model: ModelSpec, settings: Settings, node: Node) -> Settings:
+def _moved(model: ModelSpec, settings: Settings, node: Node) -> Laid:
     """Experts of the first layers to the host, as few as will do; where that is not enough or there are none, whole layers.
 
     llama.cpp moves parts of a layer's experts too and so keeps a little more on devices.
     """
     budget = _budget(settings, node)
 
-    def fits(other: Settings) -> bool:
-        return _on_devices(Laid(model, other, node)) <= budget
+    def fits(laid: Laid) -> bool:
+        held = _in_buffers(laid)
+        return held <= budget and held + _computing(laid) <= budget  # most of what is too much is so without its graph
 
-    if fits(settings):
-        return settings
+    def under(settings: Settings) -> Laid:
+        return Laid(model, settings, node)
+
+    whole = under(settings)
+    if fits(whole):
+        return whole
     n_layers = model.n_layers
     if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
-        if fits(settings._replace(n_cpu_moe=n_layers)):
-            return settings._replace(n_cpu_moe=_least(lambda n: fits(settings._replace(n_cpu_moe=n)), n_layers))
+        if fits(under(settings._replace(n_cpu_moe=n_layers))):
+            return under(settings._replace(n_cpu_moe=_least(lambda n: fits(under(settings._replace(n_cpu_moe=n))), n_layers)))
         settings = settings._replace(n_cpu_moe=n_layers)
-    left_out = _least(lambda n: fits(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
-    return settings._replace(n_gpu_layers=n_layers + 1 - left_out)
+    left_out = _least(lambda n: fits(under(settings._replace(n_gpu_layers=n_layers + 1 - n))), n_layers + 1)
+    return under(settings._replace(n_gpu_layers=n_layers + 1 - left_out))
 
 
 def _least(fits: Callable[[int], bool], most: int) -> int:
@@ -84,10 +94,21 @@ def _budget(settings: Settings, node: Node) -> int:
 
 
 def _on_devices(laid: Laid) -> int:
-    """Model, caches and graphs on devices: what it calls projected. A server adds the projector: tools/server/server-context.cpp."""
+    """Model, caches and graphs on devices: what it calls projected."""
+    return _in_buffers(laid) + _computing(laid)
+
+
+def _in_buffers(laid: Laid) -> int:
+    """Model and caches on devices."""
     names = laid.layout.names
-    weights = sum(n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names)
-    caches = sum(n_bytes for (_, name), n_bytes in laid.cached.items() if name in names)
-    graphs = sum(n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU)
-    beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host") if laid.settings.app in _SERVERS else 0
-    return weights + caches + graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside
+    weights = sum([n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names])
+    return weights + sum([n_bytes for (_, name), n_bytes in laid.cached.items() if name in names])
+
+
+def _computing(laid: Laid) -> int:
+    """Graphs on devices; a server adds the projector: tools/server/server-context.cpp."""
+    graphs = sum([n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU])
+    beside = 0
+    if laid.settings.app in _SERVERS and laid.settings.mmproj is not None:
+        beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host")
+    return graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside

@@ -4,6 +4,7 @@ from functools import cached_property
 
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered
 from kvplan.engines.llamacpp import compute, context, loading, output, tables
 from kvplan.engines.llamacpp.cache import Cache, cache
 from kvplan.engines.llamacpp.copies import Copy, copies
@@ -63,16 +64,32 @@ class Laid:
     @cached_property
     def cached(self) -> dict[tuple[Kind, str], int]:
         """Bytes of each kind of cache by buffer."""
-        found: dict[tuple[Kind, str], int] = {}
-        for held in self.cache.held:
-            blocks = self.layout.blocks[held.first : held.first + held.n_layers] if self.settings.offload_kqv else (CPU,) * held.n_layers
-            for device in dict.fromkeys(blocks):
-                key = held.row.kind, self.layout.name(device)
-                found[key] = found.get(key, 0) + blocks.count(device) * (held.k_bytes + held.v_bytes)
-        return found
+        pools = self.cache.pools
+        return {(kind, name): rate * pools[kind].n_cells for (kind, name), rate in self._rates.items()}
+
+    @cached_property
+    def _rates(self) -> dict[tuple[Kind, str], int]:
+        """Bytes of a cell of each kind of cache by buffer, over all layers; the same for all contexts."""
+        settings = self.settings
+        key = (self.layout, settings.offload_kqv, settings.type_k, settings.type_v, self.context.flash_attn)
+        return _known.get(self.model, key, lambda: _rates(self.cache, self.layout, offload_kqv=settings.offload_kqv))
 
     def place(self, buffer: str) -> str:
         """The place of a buffer: gpu0 … for devices, else the host."""
         if buffer not in self.layout.names:
             return "host"
         return f"gpu{self.settings.devices[self.layout.names.index(buffer)]}"
+
+
+_known: Remembered[dict[tuple[Kind, str], int]] = Remembered(256)
+
+
+def _rates(cache: Cache, layout: Layout, *, offload_kqv: bool) -> dict[tuple[Kind, str], int]:
+    found: dict[tuple[Kind, str], int] = {}
+    for held in cache.held:
+        blocks = layout.blocks[held.first : held.first + held.n_layers] if offload_kqv else (CPU,) * held.n_layers
+        rate = (held.k_bytes + held.v_bytes) // cache.pools[held.row.kind].n_cells
+        for device in dict.fromkeys(blocks):
+            key = held.row.kind, layout.name(device)
+            found[key] = found.get(key, 0) + blocks.count(device) * rate
+    return found

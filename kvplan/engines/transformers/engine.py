@@ -30,6 +30,7 @@ class TransformersEngine:
     name = "transformers"
     versions = VERSIONS
     formats = ("safetensors",)  # a GGUF is unpacked while it is loaded; source: transformers 5.24 modeling_gguf_pytorch_utils.py
+    follows: Sequence[str] = ()
     options = MappingProxyType(
         {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
     )

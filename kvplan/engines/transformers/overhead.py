@@ -62,9 +62,8 @@ def workspace(gpu: Gpu) -> Entry:
         formula = "none to {high} MiB: what {vendor}'s libraries take is not modeled"
         source = "no published figure; hipBLASLt's 76 MiB of PyTorch's CublasHandlePool.cpp lie inside"
         return _workspace("matrix workspace", OTHER_WORKSPACE, formula, {"high": OTHER_WORKSPACE.high // MIB, "vendor": gpu.vendor}, source)
-    known = gpu.compute_capability
-    large = known is None or known[0] in LARGE_FROM
-    best = LARGE_WORKSPACE if large else SMALL_WORKSPACE
+    known, best = gpu.compute_capability, workspace_bytes(gpu.compute_capability)
+    large = best == LARGE_WORKSPACE
     return _workspace(
         "cuBLAS workspace",
         Interval(SMALL_WORKSPACE if known is None else best, best, best),
@@ -72,6 +71,11 @@ def workspace(gpu: Gpu) -> Entry:
         {"mib": LARGE_WORKSPACE // MIB} if large else {},
         "PyTorch 2.13 CublasHandlePool.cpp; CUBLAS_WORKSPACE_CONFIG changes it",
     )
+
+
+def workspace_bytes(capability: tuple[int, int] | None) -> int:
+    """The workspace of one cuBLAS handle; the larger where nobody knows the compute capability. Source: as ``workspace``."""
+    return LARGE_WORKSPACE if capability is None or capability[0] in LARGE_FROM else SMALL_WORKSPACE
 
 
 def _workspace(name: str, size: Interval, formula: str, inputs: dict[str, int | str], source: str) -> Entry:

@@ -22,6 +22,7 @@ class VllmEngine:
     name = "vllm"
     versions = VERSIONS
     formats = ("safetensors",)
+    follows: Sequence[str] = ("ctx_tokens",)
     options = MappingProxyType(
         {
             "dtype": "dtype",

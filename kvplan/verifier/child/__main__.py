@@ -1,11 +1,13 @@
 """Reads one job, measures it, prints one record."""
 
 import contextlib
+import gc
 import json
 import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
 
@@ -21,18 +23,22 @@ def main() -> int:
 
 def answer(job: Job) -> Record:
     """The record of ``job``. Running out of memory is an answer, and so is a model that Transformers can't build or run."""
+    gc.disable()  # imports make many objects and hardly any garbage; looking for it takes a fifth of their time
     import torch
     import transformers
 
-    from kvplan.verifier.child import passes
-    from kvplan.verifier.child.meters import CpuMeter, CudaMeter, Meter
-    from kvplan.verifier.child.tracing import TraceMeter
+    from kvplan.verifier.child import passes, tracing
+    from kvplan.verifier.child.build import OtherWeightsError
+    from kvplan.verifier.child.meters import CudaMeter, Meter
+    from kvplan.verifier.child.resident import ResidentMeter
 
+    gc.freeze()
+    gc.enable()
     transformers.logging.set_verbosity_error()
     blank = _blank(job, {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__})
     if job.device == "cuda" and not torch.cuda.is_available():
         return blank._replace(error="torch sees no CUDA device")
-    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": CpuMeter, "trace": TraceMeter}
+    meters: dict[str, Callable[[], Meter]] = {"cuda": CudaMeter, "cpu": ResidentMeter, "trace": partial(tracing.of, job)}
     meter = meters[job.device]()
     blank = blank._replace(versions=blank.versions | meter.versions(), device=meter.device(), before=meter.before())
     record = blank
@@ -41,7 +47,7 @@ def answer(job: Job) -> Record:
             record = reached
     except torch.OutOfMemoryError as problem:
         return record._replace(outcome="oom", error=str(problem))
-    except passes.TooLargeError as problem:
+    except (passes.TooLargeError, OtherWeightsError) as problem:
         return record._replace(outcome="refused", error=str(problem))
     except Exception as problem:  # of a model's own code: any; the caller shows it
         return record._replace(outcome="failed", error=f"{type(problem).__name__}: {problem}")

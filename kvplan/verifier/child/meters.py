@@ -53,6 +53,14 @@ class Meter(Protocol):
         """Between two forwards."""
         ...
 
+    def unplaced(self) -> "contextlib.AbstractContextManager[object]":
+        """What is made inside takes no part in what allocators reserve, until the end; for those that only pretend."""
+        return contextlib.nullcontext()
+
+    def kernels(self) -> str | None:
+        """The attention kernels since the last restart, where somebody knows."""
+        return None
+
     def finish(self) -> None:
         """Wait for what is queued: clocks and the driver's figures are right only then."""
         ...
@@ -62,7 +70,7 @@ class Meter(Protocol):
         ...
 
 
-class CpuMeter:
+class CpuMeter(Meter):
     """Follows the tensors, because the C allocator has no peaks to ask for: live bytes stand for what it allocated."""
 
     torch_device = "cpu"
@@ -126,7 +134,7 @@ class CpuMeter:
         return Snapshot(allocated_bytes=self._live.live_bytes, peak_allocated_bytes=self._live.peak_bytes)
 
 
-class CudaMeter:
+class CudaMeter(Meter):
     """The first visible CUDA device: torch's allocator, CUDA and the driver, each on its own."""
 
     torch_device = "cuda:0"
