@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kvplan.core.device import Node, Place
-from kvplan.core.engine import Deployment, Engine
+from kvplan.core.engine import Deployment, Engine, Parsed
 from kvplan.core.errors import KvplanError, RequestError
 from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.estimator import engines, findings, inverse, machine, nodes
+from kvplan.estimator import engines, findings, inverse, machine, nodes, on_paper, precision
 from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
 from kvplan.estimator.demand import ANY, workload
 from kvplan.estimator.options import Options, in_words
@@ -37,16 +37,19 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     return answer(in_words(model, options))
 
 
-def answer(options: Options, *, probe: bool = False) -> Estimate:
+def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> Estimate:
     """Where each byte goes for this request, and whether it fits.
 
-    ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
+    ``probe`` looks for an attached GPU when the request names no hardware, ``elsewhere`` for nodes that would do where this one
+    does not. Raises RequestError for a wrong request.
     """
     engine, version, parsed, meant = engines.asked(options, default=_default_engine(options))
-    ref = options.model or parsed.model or ""
+    ref, form = on_paper.parted(options.model or parsed.model or "")
     model, size = _model(ref, _stamp(ref))
     check_reads(engine, model)
     scheme = None if meant.is_plain and model.quantization is None else meant.checkpoint
+    if form is not None:
+        parsed, scheme = _as_formed(parsed, options, form, engine.name)
     if scheme:
         model = _on_paper(ref, _stamp(ref), scheme)
     if parsed.draft is not None:
@@ -92,17 +95,27 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
             *findings.of_pool(engine.name, deployment, node, load, capacity),
         ),
     )
-    if found.verdict in ("fits", "tight"):
+    if found.verdict in ("fits", "tight") or not elsewhere:
         return found
     shape = ANY if commanded else load
     return found._replace(fits_on=_fits_on(engine, lambda other: engine.resolve(parsed, shape, model, other, version), found))
+
+
+def _as_formed(parsed: Parsed, options: Options, form: str, engine: str) -> tuple[Parsed, str | None]:
+    """The checkpoint on paper that the model's name asks for, under that name."""
+    if options.dtype is not None:
+        raise RequestError("contradiction", f"--dtype {options.dtype}: the model's name says '{form}' already", hint="give one of them")
+    return parsed._replace(model=options.model or parsed.model), precision.read(form, engine).checkpoint
 
 
 def _default_engine(options: Options) -> str:
     """The engine where nobody named one: the one that runs the model's file as it lies."""
     if options.engine is not None or options.command or options.model is None:
         return engines.DEFAULT_ENGINE
-    model, _ = _model(options.model, _stamp(options.model))
+    ref, form = on_paper.parted(options.model)
+    if form is not None:
+        return precision.runs(form, engines.DEFAULT_ENGINE, engines.GGUF_ENGINE)
+    model, _ = _model(ref, _stamp(ref))
     return engines.GGUF_ENGINE if model.checkpoint is not None and model.checkpoint.format == "gguf" else engines.DEFAULT_ENGINE
 
 
