@@ -1,0 +1,145 @@
+"""How fast a deployment is: hands ``perf`` what its engine, its cards and its places say."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kvplan import perf
+from kvplan.core.device import Gpu, Node
+from kvplan.core.dtypes import dtype
+from kvplan.core.engine import Deployment, Engine
+from kvplan.core.errors import RequestError
+from kvplan.core.ledger import KvPlan
+from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Pace
+from kvplan.core.workload import Workload
+from kvplan.perf.traffic import Shape, traffic
+
+_PCIE = {"3": 32e9, "4": 64e9, "5": 128e9}
+_LINK = re.compile(r"([0-9.]+) ?([GT])B/s")
+_ON_HOST = 0.02
+"""Of the weights, beside the embedding: more on the host, and each step waits for memory of which nobody said how fast it is."""
+
+WHOLE_PROMPT = 2**31
+
+
+class Prepared(NamedTuple):
+    """What no workload changes; ``at`` is what sweeps call."""
+
+    pace: Pace
+    traffic: perf.Traffic
+    machine: perf.Machine
+
+    def at(self, load: Workload, batch: int, *, cached_tokens: int = 0) -> perf.Performance:
+        """The speed with ``batch`` sequences of this load running at once in each replica; ``cached_tokens`` of each prompt are shared."""
+        demand = perf.Demand(
+            batch=batch,
+            prompt_tokens=load.prompt_tokens,
+            output_tokens=max(1, load.decode_steps),
+            cached_tokens=cached_tokens,
+            chunk_tokens=self.pace.chunk_tokens or WHOLE_PROMPT,
+            eager_scores=self.pace.eager_scores,
+            eager_launch=self.pace.eager_launch,
+            together=self.pace.together,
+        )
+        return perf.performance(self.traffic, self.machine, demand, self.pace.engine)
+
+
+def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
+    """The deployment's speed but for the workload; None where the hardware or the way it runs is not known well enough."""
+    pace = engine.pace(settings)
+    if pace is None or not node.gpus:
+        return None
+    load = Workload(1, 1, 1)
+    held = {entry.place: entry.size.best for entry in deployment.entries(load) if entry.term == "weights"}
+    if _waits_for_host(held, model, pace, node):
+        return None
+    machine = _machine(model, pace, _used(node, pace, held))
+    return None if machine is None else Prepared(pace, traffic(model, _shape(model, pace, deployment.kv(load))), machine)
+
+
+def _waits_for_host(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:
+    if all(gpu.unified for gpu in node.gpus):
+        return False
+    embedding = sum(group.run_bytes(pace.dtype or model.stored_dtype) for group in model.weights if group.role == "embedding")
+    return held.get("host", 0) - embedding > _ON_HOST * sum(held.values())
+
+
+def _used(node: Node, pace: Pace, held: dict[str, int]) -> list[tuple[Gpu, int]]:
+    """The cards of a replica, with the weights on each."""
+    gpus = [(gpu, held.get(f"gpu{i}", 0)) for i, gpu in enumerate(node.gpus)]
+    return [(gpu, n_bytes) for gpu, n_bytes in gpus if n_bytes][: pace.tp * pace.pp] or gpus[:1]
+
+
+def _machine(model: ModelSpec, pace: Pace, used: list[tuple[Gpu, int]]) -> perf.Machine | None:
+    """The slowest card where all share each layer; where they follow each other, the mean by what each has to read."""
+    rates = [(gpu.bandwidth_gb_s, flops(gpu, model, pace.engine), n_bytes) for gpu, n_bytes in used]
+    if any(not bandwidth or not peak for bandwidth, peak, _ in rates):
+        return None
+    bandwidths = [(bandwidth or 0.0, n_bytes) for bandwidth, _, n_bytes in rates]
+    peaks = [(peak or 0.0, n_bytes) for _, peak, n_bytes in rates]
+    mean = _slowest if pace.tp > 1 else _in_turn
+    first = used[0][0]
+    return perf.Machine(
+        memory=memory(first),
+        bandwidth=mean(bandwidths) * 1e9,
+        flops=mean(peaks) * 1e12,
+        link_bandwidth=link(first.interconnect),
+        tp=pace.tp,
+        pp=min(pace.pp, len(used)),
+        dp=pace.dp,
+    )
+
+
+def _slowest(rates: Iterable[tuple[float, int]]) -> float:
+    return min(rate for rate, _ in rates)
+
+
+def _in_turn(rates: list[tuple[float, int]]) -> float:
+    return sum(max(1, n) for _, n in rates) / sum(max(1, n) / rate for rate, n in rates)
+
+
+def memory(gpu: Gpu) -> str:
+    """The kind of memory: ``unified`` with a host, ``hbm``, else ``gddr``."""
+    return "unified" if gpu.unified else "hbm" if gpu.memory_type.startswith("HBM") else "gddr"
+
+
+def flops(gpu: Gpu, model: ModelSpec, engine: str) -> float | None:
+    """Dense TFLOPS of the type in which this class of engines multiplies such weights; None where nobody published it.
+
+    llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits of the catalogue.
+    """
+    plain = gpu.bf16_tflops or gpu.fp16_tflops
+    if engine == perf.GGML:
+        least = (gpu.int8_tops or 0.0) / 4  # Pascal multiplies bytes, hardly halves
+        return max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least) or None
+    if engine == perf.EAGER:
+        return plain
+    main = max(model.groups(), key=lambda group: group.n_params).dtype or model.stored_dtype
+    if main.startswith("float8"):
+        return gpu.fp8_tflops or plain
+    if main in ("nvfp4", "float4_e2m1") and model.quantization != "mxfp4":
+        return gpu.fp4_tflops or plain
+    return plain
+
+
+def link(interconnect: str) -> float:
+    """B/s between two cards, both directions; a bridge joins only pairs and is often left out, so the bus counts there."""
+    found = _LINK.search(interconnect)
+    if found and "bridge" not in interconnect:
+        return float(found[1]) * (1e12 if found[2] == "T" else 1e9)
+    bus = re.search(r"PCIe([345])", interconnect)
+    return _PCIE[bus[1] if bus else "4"] / (2 if "x8" in interconnect else 1)
+
+
+def _shape(model: ModelSpec, pace: Pace, kv: KvPlan) -> Shape:
+    return Shape(pace.dtype or model.stored_dtype, _elem_bytes(kv.k_dtype, kv), _elem_bytes(kv.v_dtype, kv), tp=pace.tp)
+
+
+def _elem_bytes(name: str, kv: KvPlan) -> float:
+    """Bytes of a cached element; engines have types of their own, which are of 8 bits unless they say otherwise."""
+    try:
+        found = dtype(name)
+    except RequestError:
+        return 0.5 if "4" in name else 1.0
+    return found.block_bytes / found.block_elems

@@ -1,0 +1,62 @@
+"""From what a model moves and a machine gives to the time of prompts and answers."""
+
+from math import ceil
+
+from kvplan.perf.efficiency import Efficiency, efficiency
+from kvplan.perf.steps import decode_s, prefill_s
+from kvplan.perf.values import Demand, Machine, Performance, Range, Traffic
+
+
+def performance(traffic: Traffic, machine: Machine, demand: Demand, engine: str) -> Performance:
+    """TTFT, TPOT and rates of ``demand`` on engines of the class ``engine`` (``compiled``, ``served``, ``ggml``, ``eager``)."""
+    eff = efficiency(engine, machine.memory)
+    step = decode_step_s(traffic, machine, eff, demand)
+    first = first_token_s(traffic, machine, eff, demand)
+    prompts = first if demand.together else demand.batch * first
+    request = (prompts + max(0, demand.output_tokens - 1) * step) / demand.batch
+    return Performance(
+        ttft_s=_time(first, eff.spread),
+        tpot_s=_time(step, eff.spread),
+        decode_tokens_per_s=_rate(machine.dp * demand.batch / step, eff.spread),
+        requests_per_s=_rate(machine.dp / request, eff.spread),
+        batch=demand.batch,
+        crossover=crossover(traffic, machine, eff),
+    )
+
+
+def decode_step_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
+    """Seconds from one token to the next at the batch's mean length; of pipeline stages each works on a part of the batch."""
+    ctx_tokens = demand.prompt_tokens + demand.output_tokens / 2
+    at_once = demand.batch / min(machine.pp, demand.batch) if eff.pipelines else demand.batch
+    return decode_s(traffic, machine, eff, at_once, ctx_tokens)
+
+
+def first_token_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
+    """Seconds until a prompt (or all of them ``together``) is read, in passes of at most ``chunk_tokens``."""
+    fresh = max(1, demand.prompt_tokens - demand.cached_tokens)
+    start = demand.prompt_tokens - fresh
+    n_passes = ceil(fresh / demand.chunk_tokens)
+    width = fresh / n_passes
+    spans = ((start + i * width, start + (i + 1) * width) for i in range(n_passes))
+    alone = sum(prefill_s(traffic, machine, eff, span, eager_scores=demand.eager_scores, rows=1 / n_passes) for span in spans)
+    return alone / overlap(machine.pp, n_passes, eff)
+
+
+def overlap(pp: int, n_passes: int, eff: Efficiency) -> float:
+    """How much faster stages are that work on passes after each other: m passes through p stages take m + p − 1 turns of m·p."""
+    ideal = n_passes * pp / (n_passes + pp - 1)
+    return 1 + eff.overlap * (ideal - 1)
+
+
+def crossover(traffic: Traffic, machine: Machine, eff: Efficiency) -> float:
+    """Sequences from which on a step multiplies longer than it reads weights, all experts touched."""
+    per_token = (traffic.token_flops + traffic.row_flops) / (machine.flops * eff.mfu)
+    return (traffic.dense_bytes + traffic.expert_bytes) / (machine.bandwidth * eff.mbu) / per_token
+
+
+def _time(best: float, spread: float) -> Range:
+    return Range(best / spread, best, best * spread)
+
+
+def _rate(best: float, spread: float) -> Range:
+    return Range(best / spread, best, best * spread)

@@ -1,0 +1,64 @@
+"""How long one pass takes: reading weights or multiplying, whichever is longer, then attention, launches, and what ranks tell each other."""
+
+from kvplan.perf.efficiency import SCORE_PASSES_BYTES, Efficiency
+from kvplan.perf.values import Growth, Machine, Traffic
+
+
+def weights_bytes(traffic: Traffic, n_tokens: float) -> float:
+    """Bytes of weights that a pass of ``n_tokens`` reads: of E experts it touches E·(1 − (1 − k/E)^n), if tokens choose evenly."""
+    if not traffic.n_experts:
+        return traffic.dense_bytes
+    untouched: float = (1.0 - traffic.n_active / traffic.n_experts) ** n_tokens
+    return traffic.dense_bytes + traffic.expert_bytes * (1.0 - untouched)
+
+
+def cache_bytes(growth: tuple[Growth, ...], ctx_tokens: float) -> float:
+    """Bytes of one sequence's keys and values that a step reads after ``ctx_tokens``."""
+    return sum(group.bytes_per_token * _seen(group, ctx_tokens) for group in growth)
+
+
+def decode_s(traffic: Traffic, machine: Machine, eff: Efficiency, batch: float, ctx_tokens: float) -> float:
+    """Seconds of a step in which ``batch`` sequences of ``ctx_tokens`` each get a token."""
+    reading = weights_bytes(traffic, batch) / (machine.bandwidth * eff.mbu)
+    multiplying = batch * (traffic.token_flops + traffic.row_flops) / (machine.flops * eff.mfu)
+    kept = batch * (cache_bytes(traffic.growth, ctx_tokens) + 2 * traffic.state_bytes)
+    attending = kept / (machine.bandwidth * eff.mbu)
+    return max(reading, multiplying) + attending + fixed_s(traffic, machine, eff, batch)
+
+
+def prefill_s(traffic: Traffic, machine: Machine, eff: Efficiency, span: tuple[float, float], *, eager_scores: bool, rows: float) -> float:
+    """Seconds of one pass over the tokens of a prompt from ``span[0]`` to ``span[1]``, with ``rows`` rows of logits."""
+    start, end = span
+    n_tokens = end - start
+    reading = weights_bytes(traffic, n_tokens) / (machine.bandwidth * eff.mbu)
+    flops = n_tokens * traffic.token_flops + rows * traffic.row_flops
+    multiplying = flops / (machine.flops * eff.mfu)
+    pairs = [(group, n_tokens * _mean_seen(group, start, end)) for group in traffic.growth]
+    scoring = sum(group.pair_flops * n for group, n in pairs) / (machine.flops * eff.mfu)
+    if eager_scores:
+        scoring += SCORE_PASSES_BYTES * sum(group.heads * n for group, n in pairs) / (machine.bandwidth * eff.mbu)
+    return max(reading, multiplying) + scoring + fixed_s(traffic, machine, eff, n_tokens)
+
+
+def fixed_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float) -> float:
+    """Seconds that a pass takes whatever it reads: launches, sampling, and two all-reduces a layer where ranks share it."""
+    alone = eff.step_s + traffic.n_layers * eff.layer_s + traffic.n_moe_layers * eff.expert_layer_s
+    if machine.tp == 1:
+        return alone
+    ring = 2.0 * (machine.tp - 1) / machine.tp * n_tokens * traffic.hidden_bytes / (machine.link_bandwidth / 2)
+    return alone + 2 * traffic.n_layers * (eff.link_s + ring)
+
+
+def _seen(group: Growth, ctx_tokens: float) -> float:
+    return ctx_tokens if group.window_tokens is None else min(ctx_tokens, group.window_tokens)
+
+
+def _mean_seen(group: Growth, start: float, end: float) -> float:
+    """Tokens that a query between ``start`` and ``end`` sees on average, itself included."""
+    window = group.window_tokens
+    if window is None or end <= window:
+        return (start + end) / 2
+    if start >= window:
+        return window
+    below = (window - start) / (end - start)
+    return below * (start + window) / 2 + (1 - below) * window
