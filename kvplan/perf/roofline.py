@@ -3,7 +3,7 @@
 from math import ceil
 
 from kvplan.perf.efficiency import Efficiency, efficiency
-from kvplan.perf.steps import decode_s, prefill_s
+from kvplan.perf.steps import Part, decode_s, prefill_s
 from kvplan.perf.values import Demand, Machine, Performance, Range, Traffic
 
 
@@ -12,8 +12,8 @@ def performance(traffic: Traffic, machine: Machine, demand: Demand, engine: str)
     eff = efficiency(engine, machine.memory)
     step = decode_step_s(traffic, machine, eff, demand)
     first = first_token_s(traffic, machine, eff, demand)
-    prompts = first if demand.together else demand.batch * first
-    request = (prompts + max(0, demand.output_tokens - 1) * step) / demand.batch
+    prompts = prompts_s(traffic, machine, eff, demand, demand.batch)
+    request = (prompts + (demand.output_tokens - 1) * step) / demand.batch
     return Performance(
         ttft_s=_time(first, eff.spread),
         tpot_s=_time(step, eff.spread),
@@ -32,17 +32,25 @@ def decode_step_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: D
 
 
 def first_token_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
-    """Seconds until a prompt (or all of them ``together``) is read, in passes of at most ``chunk_tokens``."""
+    """Seconds until one prompt is read that comes alone; until all are, where they go ``together``."""
+    return prompts_s(traffic, machine, eff, demand, demand.batch if demand.together else 1)
+
+
+def prompts_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand, n_prompts: int) -> float:
+    """Seconds until ``n_prompts`` are read: several short ones in a pass, a long one in passes of at most ``chunk_tokens``."""
     fresh = max(1, demand.prompt_tokens - demand.cached_tokens)
     start = demand.prompt_tokens - fresh
-    n_passes = ceil(fresh / demand.chunk_tokens)
-    width = fresh / n_passes
-    spans = ((start + i * width, start + (i + 1) * width) for i in range(n_passes))
-    alone = sum(prefill_s(traffic, machine, eff, span, eager_scores=demand.eager_scores, rows=1 / n_passes) for span in spans)
-    return alone / overlap(machine.pp, n_passes, eff)
+    at_once = n_prompts if demand.together else min(n_prompts, max(1, demand.chunk_tokens // fresh))
+    n_parts = 1 if demand.together else ceil(fresh / demand.chunk_tokens)
+    width, seconds = fresh / n_parts, 0.0
+    for i in range(n_parts):
+        part = Part(start + i * width, start + (i + 1) * width, at_once, at_once / n_parts, demand.eager_scores)
+        seconds += prefill_s(traffic, machine, eff, part)
+    n_turns = n_prompts / at_once
+    return seconds * n_turns / overlap(machine.pp, n_parts * n_turns, eff)
 
 
-def overlap(pp: int, n_passes: int, eff: Efficiency) -> float:
+def overlap(pp: int, n_passes: float, eff: Efficiency) -> float:
     """How much faster stages are that work on passes after each other: m passes through p stages take m + p − 1 turns of m·p."""
     ideal = n_passes * pp / (n_passes + pp - 1)
     return 1 + eff.overlap * (ideal - 1)

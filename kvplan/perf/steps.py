@@ -1,4 +1,6 @@
-"""How long one pass takes: reading weights or multiplying, whichever is longer, then attention, launches, and what ranks tell each other."""
+"""How long a pass takes: reading weights or multiplying, whichever is longer, then attention, launches, what ranks tell each other."""
+
+from typing import NamedTuple
 
 from kvplan.perf.efficiency import SCORE_PASSES_BYTES, Efficiency
 from kvplan.perf.values import Growth, Machine, Traffic
@@ -26,16 +28,25 @@ def decode_s(traffic: Traffic, machine: Machine, eff: Efficiency, batch: float, 
     return max(reading, multiplying) + attending + fixed_s(traffic, machine, eff, batch)
 
 
-def prefill_s(traffic: Traffic, machine: Machine, eff: Efficiency, span: tuple[float, float], *, eager_scores: bool, rows: float) -> float:
-    """Seconds of one pass over the tokens of a prompt from ``span[0]`` to ``span[1]``, with ``rows`` rows of logits."""
-    start, end = span
-    n_tokens = end - start
+class Part(NamedTuple):
+    """One pass over ``n_prompts`` prompts at once, from their token ``start`` to their token ``end``, with ``rows`` rows of logits."""
+
+    start: float
+    end: float
+    n_prompts: float = 1
+    rows: float = 1
+    eager_scores: bool = False
+
+
+def prefill_s(traffic: Traffic, machine: Machine, eff: Efficiency, part: Part) -> float:
+    """Seconds of one pass over a part of one prompt or more."""
+    n_tokens = part.n_prompts * (part.end - part.start)
     reading = weights_bytes(traffic, n_tokens) / (machine.bandwidth * eff.mbu)
-    flops = n_tokens * traffic.token_flops + rows * traffic.row_flops
+    flops = n_tokens * traffic.token_flops + part.rows * traffic.row_flops
     multiplying = flops / (machine.flops * eff.mfu)
-    pairs = [(group, n_tokens * _mean_seen(group, start, end)) for group in traffic.growth]
+    pairs = [(group, n_tokens * _mean_seen(group, part.start, part.end)) for group in traffic.growth]
     scoring = sum(group.pair_flops * n for group, n in pairs) / (machine.flops * eff.mfu)
-    if eager_scores:
+    if part.eager_scores:
         scoring += SCORE_PASSES_BYTES * sum(group.heads * n for group, n in pairs) / (machine.bandwidth * eff.mbu)
     return max(reading, multiplying) + scoring + fixed_s(traffic, machine, eff, n_tokens)
 

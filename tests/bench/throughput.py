@@ -1,0 +1,204 @@
+"""Scores predictions of speed against measured rows.
+
+usage: python -m tests.bench.throughput [PATH_TO_TSV]
+
+In scope: one stream, a fixed batch, the time between tokens and the time to the first one, where the row says model, precision,
+card, lengths and batch. Bar: median error 25 % at most, 90 % inside the range, whose median high/low is 1.6 at most. Rows out of
+scope are listed with why. A row's error is |predicted / measured − 1| of the measured quantity.
+"""
+
+import csv
+import re
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import kvplan
+from kvplan import perf
+from kvplan.core.errors import KvplanError
+from kvplan.core.model import ModelSpec
+from kvplan.estimator import speed
+from kvplan.hardware import catalog
+from kvplan.perf.traffic import Shape, traffic
+from kvplan.specs import paper
+
+TSV = Path(__file__).parents[3] / "shared" / "facts" / "throughput.tsv"
+SHORT_TOKENS = 512
+
+_SAME = {"llama-7b": "llama-2-7b", "llama-13b": "llama-2-13b", "llama-70b": "llama-2-70b", "deepseek-r1-0528": "deepseek-v3"}
+_SCHEMES = {"fp4": "nvfp4", "bf16": "bfloat16", "fp16": "float16", "f16": "float16"}
+_KV_BYTES = {"fp8": 1.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
+_CLASSES = (("tensorrt", perf.COMPILED), ("vllm", perf.SERVED), ("sglang", perf.SERVED), ("llama.cpp", perf.GGML))
+_OUT = {
+    "kernel GEMM": "one kernel, not a model",
+    "max-load throughput": "the batch is not given: it is what the pool of an engine that is not modeled holds",
+    "KV capacity": "memory, not speed",
+    "OOM fact": "memory, not speed",
+}
+
+
+class Case(NamedTuple):
+    """One measured row and what it takes to predict it; ``predicted`` reads the measured quantity off a Performance."""
+
+    id: str
+    kind: str
+    what: str
+    gpu: str
+    source: str
+    engine: str
+    traffic: perf.Traffic
+    machine: perf.Machine
+    demand: perf.Demand
+    measured: float
+    predicted: Callable[[perf.Performance], perf.Range]
+
+
+class OutOfScopeError(Exception):
+    """Why a row can't be scored."""
+
+
+class Scored(NamedTuple):
+    """A case with its error and the range that was predicted."""
+
+    case: Case
+    error: float
+    inside: bool
+    width: float
+
+
+def cases(path: Path) -> tuple[list[Case], list[tuple[str, str]]]:
+    """The rows in scope, and the others with why."""
+    found, left_out = [], []
+    for row in csv.DictReader(path.open(encoding="utf-8"), delimiter="\t"):
+        try:
+            found.append(_case(row))
+        except (OutOfScopeError, KvplanError) as problem:
+            left_out.append((f"{row['id']} {row['kind']} {row['model']}", str(problem)))
+    return found, left_out
+
+
+def _case(row: dict[str, str]) -> Case:
+    kind = row["kind"]
+    if kind in _OUT:
+        raise OutOfScopeError(_OUT[kind])
+    if kind.startswith("load test"):
+        raise OutOfScopeError("lengths are approximate, and prompts are read while others decode")
+    if "swaps" in row["note"]:
+        raise OutOfScopeError("the machine swaps")
+    engine = next((found for word, found in _CLASSES if word in row["engine"].lower()), None)
+    if engine is None:
+        raise OutOfScopeError(f"{row['engine']}: no class of engines that is modeled")
+    model, gpu = _model(row), catalog.find(row["gpu"].replace("-core", "c"))
+    n_gpus = int(row["n_gpus"])
+    tp = n_gpus if row["parallel"].startswith("TP") else 1
+    kv = _KV_BYTES.get(row["kv_dtype"], 2.0)
+    peak = speed.flops(gpu, model, engine)
+    if not gpu.bandwidth_gb_s or not peak:
+        raise OutOfScopeError(f"{gpu.name}: bandwidth or arithmetic unknown")
+    machine = perf.Machine(
+        memory=speed.memory(gpu),
+        bandwidth=gpu.bandwidth_gb_s * 1e9,
+        flops=peak * 1e12,
+        link_bandwidth=speed.link(gpu.interconnect),
+        tp=tp,
+        pp=n_gpus // tp,
+    )
+    demand, predicted = _asked(row, n_gpus)
+    return Case(
+        id=row["id"],
+        kind=kind,
+        what=f"{row['model']} {row['weight_dtype']} {row['batch_or_conc']}×{row['isl']}/{row['osl_or_depth']}",
+        gpu=f"{n_gpus}×{gpu.id}",
+        source=row["source"],
+        engine=engine,
+        traffic=traffic(model, Shape(model.stored_dtype, kv, kv, tp=tp)),
+        machine=machine,
+        demand=demand,
+        measured=float(row["value"]) / (1000 if row["unit"] == "ms" else 1),
+        predicted=predicted,
+    )
+
+
+def _model(row: dict[str, str]) -> ModelSpec:
+    name = row["model"].lower().replace(" ", "-")
+    spec = kvplan.load_model(_SAME.get(name, name))
+    scheme = _SCHEMES.get(row["weight_dtype"].lower(), row["weight_dtype"].lower())
+    if scheme == spec.quantization:
+        return spec
+    return paper.requantized(spec, scheme)
+
+
+def _asked(row: dict[str, str], n_gpus: int) -> tuple[perf.Demand, Callable[[perf.Performance], perf.Range]]:
+    """What was measured: the demand, and how to read the measured quantity."""
+    batch, prompt, depth = (_number(row[name]) for name in ("batch_or_conc", "isl", "osl_or_depth"))
+    chunk = 512 if row["engine"] == "llama.cpp" else 8192
+    eager = "May 2024" in row["source"] or "Dec 2023" in row["source"]  # llama.cpp's flash attention was an option then
+    demand = perf.Demand(batch or 1, prompt or 1, depth or 1, chunk_tokens=chunk, eager_scores=eager)
+    match row["kind"]:
+        case "fixed-batch throughput":
+            return demand, lambda found: _scaled(found.requests_per_s, (depth or 0) / n_gpus)
+        case "TTFT":
+            return demand, lambda found: found.ttft_s
+        case "llama.cpp pp" | "batch-1 prefill":
+            return demand, lambda found: _inverse(found.ttft_s, prompt or 0)
+        case "llama.cpp tg" | "batch-1 decode":
+            short = demand._replace(output_tokens=depth or SHORT_TOKENS)
+            return short, lambda found: found.decode_tokens_per_s
+        case "decode vs context":
+            return demand._replace(prompt_tokens=depth or 1, output_tokens=1), lambda found: found.decode_tokens_per_s
+        case "ITL fit vs context":
+            return demand._replace(output_tokens=1), lambda found: found.tpot_s
+        case other:
+            raise OutOfScopeError(f"{other}: not a kind that is scored")
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d+", text) else None
+
+
+def _scaled(found: perf.Range, factor: float) -> perf.Range:
+    return perf.Range(found.low * factor, found.best * factor, found.high * factor)
+
+
+def _inverse(seconds: perf.Range, amount: float) -> perf.Range:
+    return perf.Range(amount / seconds.high, amount / seconds.best, amount / seconds.low)
+
+
+def scored(case: Case) -> Scored:
+    """The case predicted with the efficiencies as they are."""
+    low, best, high = case.predicted(perf.performance(case.traffic, case.machine, case.demand, case.engine))
+    return Scored(case, best / case.measured - 1, low <= case.measured <= high, high / low)
+
+
+def _line(name: str, found: list[Scored]) -> str:
+    errors = [abs(one.error) for one in found]
+    inside = sum(one.inside for one in found) / len(found)
+    width = statistics.median(one.width for one in found)
+    return f"{name:34} {len(found):4}  {statistics.median(errors):7.1%}  {max(errors):7.1%}  {inside:7.0%}  {width:5.2f}"
+
+
+def main() -> None:
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else TSV
+    if not path.is_file():
+        sys.stdout.write(f"skipped: {path} is not there\n")
+        return
+    found, left_out = cases(path)
+    results = [scored(case) for case in found]
+    write = sys.stdout.write
+    write(f"{'kind':34} rows   median      max   inside  high/low\n")
+    for kind in dict.fromkeys(one.case.kind for one in results):
+        write(_line(kind, [one for one in results if one.case.kind == kind]) + "\n")
+    write(_line("all in scope", results) + "\nbar: median 25 %, 90 % inside, high/low 1.6\n\nworst\n")
+    for one in sorted(results, key=lambda one: -abs(one.error))[:15]:
+        case = one.case
+        write(f"  {case.id} {case.kind:24} {case.gpu:16} {case.what:44} measured {case.measured:10.4g}  off by {one.error:+.0%}\n")
+    write(f"\nout of scope: {len(left_out)} rows\n")
+    for why in dict.fromkeys(why for _, why in left_out):
+        names = [name for name, reason in left_out if reason == why]
+        write(f"  {len(names):3} × {why} ({names[0]} …)\n")
+
+
+if __name__ == "__main__":
+    main()
