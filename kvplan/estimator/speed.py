@@ -21,6 +21,7 @@ _ON_HOST = 0.02
 """Of the weights, beside the embedding: more on the host, and each step waits for memory of which nobody said how fast it is."""
 
 WHOLE_PROMPT = 2**31
+_FP4 = ("nvfp4", "float4_e2m1")
 
 
 class Prepared(NamedTuple):
@@ -39,7 +40,6 @@ class Prepared(NamedTuple):
             cached_tokens=cached_tokens,
             chunk_tokens=self.pace.chunk_tokens or WHOLE_PROMPT,
             eager_scores=self.pace.eager_scores,
-            eager_launch=self.pace.eager_launch,
             together=self.pace.together,
         )
         return perf.performance(self.traffic, self.machine, demand, self.pace.engine)
@@ -73,17 +73,17 @@ def _used(node: Node, pace: Pace, held: dict[str, int]) -> list[tuple[Gpu, int]]
 
 def _machine(model: ModelSpec, pace: Pace, used: list[tuple[Gpu, int]]) -> perf.Machine | None:
     """The slowest card where all share each layer; where they follow each other, the mean by what each has to read."""
-    rates = [(gpu.bandwidth_gb_s, flops(gpu, model, pace.engine), n_bytes) for gpu, n_bytes in used]
-    if any(not bandwidth or not peak for bandwidth, peak, _ in rates):
+    peaks = [(peak(gpu, model, pace.engine), n_bytes) for gpu, n_bytes in used]
+    bandwidths = [(gpu.bandwidth_gb_s or 0.0, n_bytes) for gpu, n_bytes in used]
+    if not all(rate for rate, _ in bandwidths) or not all(found for (found, _), _ in peaks):
         return None
-    bandwidths = [(bandwidth or 0.0, n_bytes) for bandwidth, _, n_bytes in rates]
-    peaks = [(peak or 0.0, n_bytes) for _, peak, n_bytes in rates]
     mean = _slowest if pace.tp > 1 else _in_turn
     first = used[0][0]
     return perf.Machine(
         memory=memory(first),
         bandwidth=mean(bandwidths) * 1e9,
-        flops=mean(peaks) * 1e12,
+        flops=mean([(found, n_bytes) for (found, _), n_bytes in peaks]) * 1e12,
+        narrow=min(doubled for (_, doubled), _ in peaks),
         link_bandwidth=link(first.interconnect),
         tp=pace.tp,
         pp=min(pace.pp, len(used)),
@@ -104,23 +104,22 @@ def memory(gpu: Gpu) -> str:
     return "unified" if gpu.unified else "hbm" if gpu.memory_type.startswith("HBM") else "gddr"
 
 
-def flops(gpu: Gpu, model: ModelSpec, engine: str) -> float | None:
-    """Dense TFLOPS of the type in which this class of engines multiplies such weights; None where nobody published it.
+def peak(gpu: Gpu, model: ModelSpec, engine: str) -> tuple[float, int]:
+    """Dense TFLOPS of the type in which this class of engines multiplies such weights, and how often it doubles that of 16 bits.
 
-    llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits of the catalogue.
+    Zero where nobody published it. llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits
+    of the catalogue.
     """
-    plain = gpu.bf16_tflops or gpu.fp16_tflops
+    plain = gpu.bf16_tflops or gpu.fp16_tflops or 0.0
     if engine == perf.GGML:
         least = (gpu.int8_tops or 0.0) / 4  # Pascal multiplies bytes, hardly halves
-        return max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least) or None
-    if engine == perf.EAGER:
-        return plain
+        return max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least), 0
     main = max(model.groups(), key=lambda group: group.n_params).dtype or model.stored_dtype
-    if main.startswith("float8"):
-        return gpu.fp8_tflops or plain
-    if main in ("nvfp4", "float4_e2m1") and model.quantization != "mxfp4":
-        return gpu.fp4_tflops or plain
-    return plain
+    if engine != perf.EAGER and main.startswith("float8") and gpu.fp8_tflops:
+        return gpu.fp8_tflops, 1
+    if engine != perf.EAGER and main in _FP4 and model.quantization != "mxfp4" and gpu.fp4_tflops:
+        return gpu.fp4_tflops, 2
+    return plain, 0
 
 
 def link(interconnect: str) -> float:

@@ -1,9 +1,9 @@
 """From what a model moves and a machine gives to the time of prompts and answers."""
 
-from math import ceil
+from math import ceil, inf
 
 from kvplan.perf.efficiency import Efficiency, efficiency
-from kvplan.perf.steps import Part, decode_s, prefill_s
+from kvplan.perf.steps import Part, Step, decode_s, multiplying_s, prefill_s, reading_s
 from kvplan.perf.values import Demand, Machine, Performance, Range, Traffic
 
 
@@ -28,12 +28,12 @@ def decode_step_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: D
     """Seconds from one token to the next at the batch's mean length; of pipeline stages each works on a part of the batch."""
     ctx_tokens = demand.prompt_tokens + demand.output_tokens / 2
     at_once = demand.batch / min(machine.pp, demand.batch) if eff.pipelines else demand.batch
-    return decode_s(traffic, machine, eff, at_once, ctx_tokens)
+    return decode_s(traffic, machine, eff, Step(at_once, ctx_tokens, demand.eager_scores))
 
 
 def first_token_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
     """Seconds until one prompt is read that comes alone; until all are, where they go ``together``."""
-    return prompts_s(traffic, machine, eff, demand, demand.batch if demand.together else 1)
+    return eff.request_s + prompts_s(traffic, machine, eff, demand, demand.batch if demand.together else 1)
 
 
 def prompts_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand, n_prompts: int) -> float:
@@ -52,14 +52,14 @@ def prompts_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Deman
 
 def overlap(pp: int, n_passes: float, eff: Efficiency) -> float:
     """How much faster stages are that work on passes after each other: m passes through p stages take m + p − 1 turns of m·p."""
-    ideal = n_passes * pp / (n_passes + pp - 1)
+    at_once = min(n_passes, eff.in_flight)
+    ideal = at_once * pp / (at_once + pp - 1)
     return 1 + eff.overlap * (ideal - 1)
 
 
 def crossover(traffic: Traffic, machine: Machine, eff: Efficiency) -> float:
     """Sequences from which on a step multiplies longer than it reads weights, all experts touched."""
-    per_token = (traffic.token_flops + traffic.row_flops) / (machine.flops * eff.mfu)
-    return (traffic.dense_bytes + traffic.expert_bytes) / (machine.bandwidth * eff.mbu) / per_token
+    return reading_s(traffic, machine, eff, inf) / multiplying_s(machine, eff, traffic.token_flops + traffic.row_flops)
 
 
 def _time(best: float, spread: float) -> Range:

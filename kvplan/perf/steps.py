@@ -2,30 +2,43 @@
 
 from typing import NamedTuple
 
-from kvplan.perf.efficiency import SCORE_PASSES_BYTES, Efficiency
+from kvplan.perf.efficiency import REREAD, SCORE_PASSES_BYTES, Efficiency
 from kvplan.perf.values import Growth, Machine, Traffic
 
 
-def weights_bytes(traffic: Traffic, n_tokens: float) -> float:
-    """Bytes of weights that a pass of ``n_tokens`` reads: of E experts it touches E·(1 − (1 − k/E)^n), if tokens choose evenly."""
-    if not traffic.n_experts:
-        return traffic.dense_bytes
-    untouched: float = (1.0 - traffic.n_active / traffic.n_experts) ** n_tokens
-    return traffic.dense_bytes + traffic.expert_bytes * (1.0 - untouched)
+def reading_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float) -> float:
+    """Seconds to read the weights of a pass, and to unpack those that are stored in blocks."""
+    share = 1.0 - (1.0 - traffic.n_active / traffic.n_experts) ** n_tokens if traffic.n_experts else 0.0
+    n_bytes = traffic.dense_bytes + share * traffic.expert_bytes
+    packed = traffic.dense_packed + share * traffic.expert_packed
+    return n_bytes / (machine.bandwidth * eff.mbu) + packed * eff.unpack / machine.flops
 
 
-def cache_bytes(growth: tuple[Growth, ...], ctx_tokens: float) -> float:
-    """Bytes of one sequence's keys and values that a step reads after ``ctx_tokens``."""
-    return sum(group.bytes_per_token * _seen(group, ctx_tokens) for group in growth)
+def multiplying_s(machine: Machine, eff: Efficiency, flops: float) -> float:
+    """Seconds of the products."""
+    return flops / (machine.flops * eff.mfu * eff.narrow**machine.narrow)
 
 
-def decode_s(traffic: Traffic, machine: Machine, eff: Efficiency, batch: float, ctx_tokens: float) -> float:
-    """Seconds of a step in which ``batch`` sequences of ``ctx_tokens`` each get a token."""
-    reading = weights_bytes(traffic, batch) / (machine.bandwidth * eff.mbu)
-    multiplying = batch * (traffic.token_flops + traffic.row_flops) / (machine.flops * eff.mfu)
-    kept = batch * (cache_bytes(traffic.growth, ctx_tokens) + 2 * traffic.state_bytes)
-    attending = kept / (machine.bandwidth * eff.mbu)
-    return max(reading, multiplying) + attending + fixed_s(traffic, machine, eff, batch)
+class Step(NamedTuple):
+    """A step of ``batch`` sequences that are ``ctx_tokens`` long."""
+
+    batch: float
+    ctx_tokens: float
+    eager_scores: bool = False
+
+
+def cache_bytes(growth: tuple[Growth, ...], ctx_tokens: float, reread: float = 0.0) -> float:
+    """Bytes of one sequence's keys and values that a step reads after ``ctx_tokens``; eager attention reads shared ones again."""
+    return sum(group.bytes_per_token * (1 + reread * (group.sharing - 1)) * _seen(group, ctx_tokens) for group in growth)
+
+
+def decode_s(traffic: Traffic, machine: Machine, eff: Efficiency, step: Step) -> float:
+    """Seconds of a step in which each sequence gets a token."""
+    reading = reading_s(traffic, machine, eff, step.batch)
+    multiplying = multiplying_s(machine, eff, step.batch * (traffic.token_flops + traffic.row_flops))
+    kept = cache_bytes(traffic.growth, step.ctx_tokens, REREAD if step.eager_scores else 0.0) + 2 * traffic.state_bytes
+    attending = step.batch * kept / (machine.bandwidth * eff.mbu)
+    return max(reading, multiplying) + attending + fixed_s(traffic, machine, eff, step.batch)
 
 
 class Part(NamedTuple):
@@ -41,11 +54,10 @@ class Part(NamedTuple):
 def prefill_s(traffic: Traffic, machine: Machine, eff: Efficiency, part: Part) -> float:
     """Seconds of one pass over a part of one prompt or more."""
     n_tokens = part.n_prompts * (part.end - part.start)
-    reading = weights_bytes(traffic, n_tokens) / (machine.bandwidth * eff.mbu)
-    flops = n_tokens * traffic.token_flops + part.rows * traffic.row_flops
-    multiplying = flops / (machine.flops * eff.mfu)
+    reading = reading_s(traffic, machine, eff, n_tokens)
+    multiplying = multiplying_s(machine, eff, n_tokens * traffic.token_flops + part.rows * traffic.row_flops)
     pairs = [(group, n_tokens * _mean_seen(group, part.start, part.end)) for group in traffic.growth]
-    scoring = sum(group.pair_flops * n for group, n in pairs) / (machine.flops * eff.mfu)
+    scoring = multiplying_s(machine, eff, sum(group.pair_flops * n for group, n in pairs))
     if part.eager_scores:
         scoring += SCORE_PASSES_BYTES * sum(group.heads * n for group, n in pairs) / (machine.bandwidth * eff.mbu)
     return max(reading, multiplying) + scoring + fixed_s(traffic, machine, eff, n_tokens)
@@ -56,7 +68,7 @@ def fixed_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float
     alone = eff.step_s + traffic.n_layers * eff.layer_s + traffic.n_moe_layers * eff.expert_layer_s
     if machine.tp == 1:
         return alone
-    ring = 2.0 * (machine.tp - 1) / machine.tp * n_tokens * traffic.hidden_bytes / (machine.link_bandwidth / 2)
+    ring = 2.0 * (machine.tp - 1) / machine.tp * n_tokens * traffic.hidden_bytes / (machine.link_bandwidth / 2 * eff.link)
     return alone + 2 * traffic.n_layers * (eff.link_s + ring)
 
 

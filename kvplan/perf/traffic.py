@@ -2,12 +2,14 @@
 
 from typing import NamedTuple
 
+from kvplan.core.dtypes import DTYPES
 from kvplan.core.mixers import Mixer
-from kvplan.core.model import Layer, ModelSpec
+from kvplan.core.model import ModelSpec, WeightGroup
 from kvplan.core.roles import TOWERS
 from kvplan.perf.values import Growth, Traffic
 
-_APART = ("embedding", "next_token", *TOWERS)  # an embedding looks up a row, the others stay out of a step
+_APART = ("embedding", "lm_head", "next_token", *TOWERS)  # an embedding looks up a row, the others stay out of a step
+FLOAT32 = 4
 
 
 class Shape(NamedTuple):
@@ -24,85 +26,105 @@ class Shape(NamedTuple):
     tp: int = 1
 
 
+class _Held(NamedTuple):
+    """Weights that a step reads: bytes, parameters, and how many of these are stored in blocks."""
+
+    n_bytes: float = 0.0
+    n_params: int = 0
+    n_packed: int = 0
+
+
 def traffic(model: ModelSpec, shape: Shape) -> Traffic:
     """What one of ``shape.tp`` ranks of ``model`` moves in a pass; embeddings that double as output rows are read, others not."""
-    dense, experts, flops, active = _weights(model, shape)
-    head = _head(model, shape)
+    ways = shape.tp
+    dense, experts = _layers(model, shape.dtype)
+    head = _head(model, shape.dtype)
+    visited = experts.n_params - model.idle().get("expert", 0)
     moe = [(ffn, run.n_layers) for run in model.runs for ffn in run.layer.ffns if ffn.kind == "moe"]
     return Traffic(
         n_layers=model.n_layers,
-        dense_bytes=(dense + head[0]) / shape.tp,
-        token_flops=2.0 * (flops + active) / shape.tp,
-        row_flops=2.0 * head[1] / shape.tp,
+        dense_bytes=(dense.n_bytes + head.n_bytes) / ways,
+        token_flops=2.0 * (dense.n_params + visited) / ways,
+        row_flops=2.0 * head.n_params / ways,
         growth=_growth(model, shape),
         hidden_bytes=model.hidden_size * shape.act_bytes,
-        state_bytes=sum(run.n_layers * _state_elems(mixer) for run in model.runs for mixer in run.layer.mixers) * 4.0 / shape.tp,
-        expert_bytes=experts / shape.tp,
+        state_bytes=sum(run.n_layers * _state_elems(mixer) for run in model.runs for mixer in run.layer.mixers) * FLOAT32 / ways,
+        expert_bytes=experts.n_bytes / ways,
         n_experts=max((ffn.n_experts for ffn, _ in moe), default=0),
         n_active=max((ffn.n_active for ffn, _ in moe), default=0),
         n_moe_layers=sum(n for _, n in moe),
+        dense_packed=(dense.n_packed + head.n_packed) / ways,
+        expert_packed=experts.n_packed / ways,
     )
 
 
-def _weights(model: ModelSpec, shape: Shape) -> tuple[float, float, float, float]:
-    """Bytes of dense weights and of experts, parameters of the former, and of the latter those that a token visits."""
-    held = {"dense": 0.0, "expert": 0.0, "scale": 0.0}
-    params = {"dense": 0, "expert": 0}
+def _layers(model: ModelSpec, dtype: str) -> tuple[_Held, _Held]:
+    """Dense weights and routed experts; scales belong to both by their size."""
+    dense, experts, scales = _Held(), _Held(), 0
     for group in model.groups():
-        if group.role in _APART or group.role == "lm_head":
-            continue
-        kind = group.role if group.role in ("expert", "scale") else "dense"
-        held[kind] += group.run_bytes(shape.dtype)
-        if kind != "scale":
-            params[kind] += group.n_params
-    scale = 1 + held["scale"] / max(1.0, held["dense"] + held["expert"])
-    active = params["expert"] - model.idle().get("expert", 0)
-    return held["dense"] * scale, held["expert"] * scale, params["dense"], active
+        if group.role == "scale":
+            scales += group.run_bytes(dtype)
+        elif group.role == "expert":
+            experts = _plus(experts, group, dtype)
+        elif group.role not in _APART:
+            dense = _plus(dense, group, dtype)
+    factor = 1 + scales / max(1.0, dense.n_bytes + experts.n_bytes)
+    return dense._replace(n_bytes=dense.n_bytes * factor), experts._replace(n_bytes=experts.n_bytes * factor)
 
 
-def _head(model: ModelSpec, shape: Shape) -> tuple[float, int]:
-    """Bytes and elements of the output rows; without rows of their own those of the embedding."""
-    rows = [group for group in model.weights if group.role == "lm_head"] or [g for g in model.weights if g.role == "embedding"][:1]
-    plain = [group._replace(tied_to=None) for group in rows]
-    return sum(group.run_bytes(shape.dtype) for group in plain), sum(group.n_params for group in plain)
+def _head(model: ModelSpec, dtype: str) -> _Held:
+    """The output rows; without rows of their own those of the embedding."""
+    found = _Held()
+    for group in [group for group in model.weights if group.role == "lm_head"] or [g for g in model.weights if g.role == "embedding"][:1]:
+        found = _plus(found, group._replace(tied_to=None), dtype)
+    return found
+
+
+def _plus(held: _Held, group: WeightGroup, dtype: str) -> _Held:
+    in_blocks = DTYPES[group.run_dtype or group.dtype or dtype].block_elems > 1
+    n = group.n_params
+    return _Held(held.n_bytes + group.run_bytes(dtype), held.n_params + n, held.n_packed + n * in_blocks)
 
 
 def _growth(model: ModelSpec, shape: Shape) -> tuple[Growth, ...]:
     """Layers that see the same tokens, as one."""
-    found: dict[int | None, list[float]] = {}
+    found: dict[tuple[int | None, float], Growth] = {}
     for run in model.runs:
-        for window, n_bytes, flops, heads in _reads(run.layer, shape):
-            held = found.setdefault(window, [0.0, 0.0, 0.0])
-            for i, amount in enumerate((n_bytes, flops, heads)):
-                held[i] += run.n_layers * amount
-    return tuple(Growth(n_bytes, flops, int(heads), window) for window, (n_bytes, flops, heads) in found.items())
+        for mixer in run.layer.mixers:
+            for one in _reads(mixer, shape):
+                key = one.window_tokens, one.sharing
+                so_far = found.get(key, Growth(0.0, 0.0, 0.0, one.sharing, one.window_tokens))
+                found[key] = so_far._replace(
+                    bytes_per_token=so_far.bytes_per_token + run.n_layers * one.bytes_per_token,
+                    pair_flops=so_far.pair_flops + run.n_layers * one.pair_flops,
+                    heads=so_far.heads + run.n_layers * one.heads,
+                )
+    return tuple(found.values())
 
 
-def _reads(layer: Layer, shape: Shape) -> list[tuple[int | None, float, float, float]]:
-    """(window, bytes, products, heads) for each token seen, of each thing that the layer's attention reads."""
-    return [read for mixer in layer.mixers for read in _read(mixer, shape)]
-
-
-def _read(mixer: Mixer, shape: Shape) -> list[tuple[int | None, float, float, float]]:
+def _reads(mixer: Mixer, shape: Shape) -> tuple[Growth, ...]:
+    """What one layer's attention reads for each token seen; an indexer's pick is a window."""
     match mixer.kind:
         case "full" | "sliding" | "chunked":
-            ways = min(shape.tp, mixer.n_kv_heads)
-            n_bytes = mixer.n_kv_heads * (mixer.head_dim * shape.key_bytes + mixer.v_head_dim * shape.value_bytes) / ways
-            flops = 2.0 * mixer.n_heads * (mixer.head_dim + mixer.v_head_dim) / shape.tp
-            window = (mixer.indexer.top_k if mixer.indexer else None) if mixer.kind == "full" else mixer.window_tokens
-            return [(window, n_bytes, flops, mixer.n_heads / shape.tp)]
+            kv_heads = mixer.n_kv_heads / min(shape.tp, mixer.n_kv_heads)
+            heads = mixer.n_heads / shape.tp
+            n_bytes = kv_heads * (mixer.head_dim * shape.key_bytes + mixer.v_head_dim * shape.value_bytes)
+            window = mixer.window_tokens if mixer.kind != "full" else mixer.indexer.top_k if mixer.indexer else None
+            return (Growth(n_bytes, 2.0 * heads * (mixer.head_dim + mixer.v_head_dim), heads, max(1.0, heads / kv_heads), window),)
         case "mla":
             heads = mixer.n_heads / shape.tp
-            picked = mixer.indexer.top_k if mixer.indexer else mixer.window_tokens
             flops = 2.0 * heads * (mixer.nope_head_dim + mixer.rope_head_dim + mixer.v_head_dim)
-            return [(picked, mixer.elems_per_token * shape.key_bytes, flops, heads)]
+            picked = mixer.indexer.top_k if mixer.indexer else mixer.window_tokens
+            return (Growth(mixer.elems_per_token * shape.key_bytes, flops, heads, 1.0, picked),)
         case "compressed":
-            n_bytes, flops = mixer.elems_per_token * shape.key_bytes, 4.0 * mixer.n_heads * mixer.head_dim / shape.tp
             heads = mixer.n_heads / shape.tp
-            older = [(None, n_bytes / mixer.ratio, flops / mixer.ratio, heads / mixer.ratio)] if mixer.ratio else []
-            return [(mixer.window_tokens, n_bytes, flops, heads), *older]
+            plain = Growth(mixer.elems_per_token * shape.key_bytes, 4.0 * heads * mixer.head_dim, heads, 1.0, mixer.window_tokens)
+            if not mixer.ratio:
+                return (plain,)
+            n_bytes, flops = plain.bytes_per_token / mixer.ratio, plain.pair_flops / mixer.ratio
+            return (plain, Growth(n_bytes, flops, heads / mixer.ratio))
         case _:
-            return []
+            return ()
 
 
 def _state_elems(mixer: Mixer) -> int:

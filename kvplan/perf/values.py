@@ -15,12 +15,13 @@ class Growth(NamedTuple):
     """Equal layers of attention, on one rank: what each query reads and multiplies for each earlier token that it sees.
 
     ``bytes_per_token`` is what the cache keeps, ``pair_flops`` what one query and one key cost, ``heads`` the heads of these
-    layers together. A query sees at most ``window_tokens``, all where that is None.
+    layers together, ``sharing`` how many of them read the same keys. A query sees at most ``window_tokens``, all where that is None.
     """
 
     bytes_per_token: float
     pair_flops: float
-    heads: int
+    heads: float
+    sharing: float = 1.0
     window_tokens: int | None = None
 
 
@@ -30,6 +31,7 @@ class Traffic(NamedTuple):
     ``dense_bytes`` are weights that every pass reads, ``expert_bytes`` those of all routed experts, of which a token visits
     ``n_active`` of ``n_experts`` in each of ``n_moe_layers``. ``token_flops`` is what a token costs in the layers, ``row_flops``
     what a row of logits costs. ``state_bytes`` are what a sequence's recurrent states hold: read and written in each step.
+    ``dense_packed`` and ``expert_packed`` are how many weights are stored in blocks and unpacked when they are read.
     ``hidden_bytes`` is a token's row between layers.
     """
 
@@ -44,18 +46,22 @@ class Traffic(NamedTuple):
     n_experts: int = 0
     n_active: int = 0
     n_moe_layers: int = 0
+    dense_packed: float = 0.0
+    expert_packed: float = 0.0
 
 
 class Machine(NamedTuple):
     """What the ranks run on. ``memory`` is its kind: ``hbm``, ``gddr`` or ``unified``.
 
-    ``bandwidth`` (B/s) and ``flops`` are one rank's peaks, ``flops`` in the type that its products run in. ``link_bandwidth``
+    ``bandwidth`` (B/s) and ``flops`` are one rank's peaks, ``flops`` in the type that its products run in, which doubles the 16-bit
+    peak ``narrow`` times. ``link_bandwidth``
     is B/s from one rank to another, both directions together as vendors print it. ``tp`` ranks share each layer, ``pp`` stages follow each other, ``dp`` replicas stand beside each other.
     """
 
     memory: str
     bandwidth: float
     flops: float
+    narrow: int = 0
     link_bandwidth: float = 64e9
     tp: int = 1
     pp: int = 1
@@ -65,9 +71,8 @@ class Machine(NamedTuple):
 class Demand(NamedTuple):
     """``batch`` sequences at once in each replica: ``prompt_tokens``, of which ``cached_tokens`` need no pass, then ``output_tokens``.
 
-    A pass takes at most ``chunk_tokens`` of a prompt. ``eager_scores``: attention writes its scores to memory. ``eager_launch``:
-    kernels are launched one by one where the engine would replay a graph. ``together``: all prompts are one batch, the answer begins
-    when the last is read.
+    A pass takes at most ``chunk_tokens`` of a prompt. ``eager_scores``: attention writes its scores to memory.
+    ``together``: all prompts are one batch, the answer begins when the last is read.
     """
 
     batch: int
@@ -76,7 +81,6 @@ class Demand(NamedTuple):
     cached_tokens: int = 0
     chunk_tokens: int = 8192
     eager_scores: bool = False
-    eager_launch: bool = False
     together: bool = False
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import kvplan
 from kvplan import perf
+from kvplan.core.device import Gpu
 from kvplan.core.errors import KvplanError
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import speed
@@ -30,7 +31,7 @@ SHORT_TOKENS = 512
 _SAME = {"llama-7b": "llama-2-7b", "llama-13b": "llama-2-13b", "llama-70b": "llama-2-70b", "deepseek-r1-0528": "deepseek-v3"}
 _SCHEMES = {"fp4": "nvfp4", "bf16": "bfloat16", "fp16": "float16", "f16": "float16"}
 _KV_BYTES = {"fp8": 1.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
-_CLASSES = (("tensorrt", perf.COMPILED), ("vllm", perf.SERVED), ("sglang", perf.SERVED), ("llama.cpp", perf.GGML))
+_CLASSES = (("tensorrt", perf.COMPILED), ("vllm", perf.SERVED), ("sglang", perf.SERVED), ("llama.cpp", perf.GGML), ("mlc", perf.COMPILED), ("exllama", perf.SERVED))
 _OUT = {
     "kernel GEMM": "one kernel, not a model",
     "max-load throughput": "the batch is not given: it is what the pool of an engine that is not modeled holds",
@@ -90,17 +91,18 @@ def _case(row: dict[str, str]) -> Case:
     engine = next((found for word, found in _CLASSES if word in row["engine"].lower()), None)
     if engine is None:
         raise OutOfScopeError(f"{row['engine']}: no class of engines that is modeled")
-    model, gpu = _model(row), catalog.find(row["gpu"].replace("-core", "c"))
+    model, gpu = _model(row), _gpu(row["gpu"])
     n_gpus = int(row["n_gpus"])
     tp = n_gpus if row["parallel"].startswith("TP") else 1
     kv = _KV_BYTES.get(row["kv_dtype"], 2.0)
-    peak = speed.flops(gpu, model, engine)
-    if not gpu.bandwidth_gb_s or not peak:
+    tflops, narrow = speed.peak(gpu, model, engine)
+    if not gpu.bandwidth_gb_s or not tflops:
         raise OutOfScopeError(f"{gpu.name}: bandwidth or arithmetic unknown")
     machine = perf.Machine(
         memory=speed.memory(gpu),
         bandwidth=gpu.bandwidth_gb_s * 1e9,
-        flops=peak * 1e12,
+        flops=tflops * 1e12,
+        narrow=narrow,
         link_bandwidth=speed.link(gpu.interconnect),
         tp=tp,
         pp=n_gpus // tp,
@@ -113,7 +115,7 @@ def _case(row: dict[str, str]) -> Case:
         gpu=f"{n_gpus}×{gpu.id}",
         source=row["source"],
         engine=engine,
-        traffic=traffic(model, Shape(model.stored_dtype, kv, kv, tp=tp)),
+        traffic=_moved(row, engine, traffic(model, Shape(model.stored_dtype, kv, kv, tp=tp))),
         machine=machine,
         demand=demand,
         measured=float(row["value"]) / (1000 if row["unit"] == "ms" else 1),
@@ -128,6 +130,24 @@ def _model(row: dict[str, str]) -> ModelSpec:
     if scheme == spec.quantization:
         return spec
     return paper.requantized(spec, scheme)
+
+
+def _gpu(name: str) -> Gpu:
+    """The card; of Apple's chips the one with as many cores, whatever the memory beside it."""
+    found = re.fullmatch(r"(M\d \w+) (\d+)-core.*", name)
+    if found is None:
+        return catalog.find(name)
+    chips = [catalog.find(gpu_id) for gpu_id in catalog.rows() if catalog.find(gpu_id).name.startswith(found[1] + " ")]
+    return next((gpu for gpu in chips if f"({found[2]}c)" in gpu.name), chips[0])
+
+
+def _moved(row: dict[str, str], engine: str, found: perf.Traffic) -> perf.Traffic:
+    """With the bytes of the file where llama.cpp reads experts: makers of such files narrow what is beside them, too."""
+    if engine != perf.GGML or not row["weight_gb"] or not found.n_experts:
+        return found
+    beside = float(row["weight_gb"]) * 1e9 - found.expert_bytes
+    both = found.dense_bytes + found.row_flops  # an embedding as large as the head, 2 bytes each
+    return found._replace(dense_bytes=found.dense_bytes * min(1.0, beside / both))
 
 
 def _asked(row: dict[str, str], n_gpus: int) -> tuple[perf.Demand, Callable[[perf.Performance], perf.Range]]:
