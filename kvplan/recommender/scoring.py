@@ -1,0 +1,52 @@
+"""Which of two plans that fit is the better one for a goal: doublings of what the goal counts, less what it costs."""
+
+import math
+
+from kvplan.recommender import quality, rewriting
+from kvplan.recommender.case import Case
+from kvplan.recommender.plan import Plan
+from kvplan.recommender.trial import Bench, Trial
+
+_DOUBLINGS = {"quality": 20.0, "": 3.0}
+_WILLING = 0.35
+"""Doublings that one point of risk must bring: for quality no gain makes up for it, without a goal few do."""
+_CHANGE = 10.0
+_CHECKPOINT = 0.75
+_EAGER, _ON_HOST, _SHORTER = 1.5, 6.0, 0.9
+_EPSILON = 1e-9
+
+
+def score(bench: Bench, trial: Trial) -> float:
+    """Higher is better. Of a pasted command the fewest changes win first, where none of its goals was said."""
+    case, plan = bench.case, trial.plan
+    each = _DOUBLINGS.get(case.goal or "", _WILLING)
+    gained = math.log2(max(_EPSILON, _value(bench, trial)))
+    lost = each * (quality.risk(case, plan).weight + _eased(case, plan))
+    unready = _CHECKPOINT if rewriting.form(case, plan).needs_checkpoint else 0.0
+    changes = len(rewriting.changed(case, plan)) if case.pasted else 0
+    return gained - lost - unready - math.log2(plan.pp) - changes * (_CHANGE if case.goal is None else each)
+
+
+def _eased(case: Case, plan: Plan) -> float:
+    """What was given up to make room, in points of risk."""
+    found = 0.0
+    if case.start.graphs and not plan.graphs:
+        found += _EAGER
+    if plan.step_tokens and plan.step_tokens < case.start.step_tokens:
+        found += math.log2(case.start.step_tokens / plan.step_tokens) / 4
+    if (plan.gpu_layers is not None and plan.gpu_layers <= case.model.n_layers) or plan.cpu_moe is not None:
+        found += _ON_HOST
+    return found + (_SHORTER if plan.ctx_tokens < case.start.ctx_tokens else 0)
+
+
+def _value(bench: Bench, trial: Trial) -> float:
+    """What the goal counts; without figures of speed the bytes that each token has to read."""
+    plan, goal = trial.plan, bench.case.goal
+    assert trial.found is not None
+    cards = plan.tp * plan.pp
+    if goal == "context":
+        return plan.ctx_tokens
+    if goal == "latency":
+        held = sum(place.needed.best for place in trial.found.places[:1])
+        return 1e12 / max(1, held)
+    return plan.sequences / (cards if goal == "cost" else 1)
