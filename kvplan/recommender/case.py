@@ -38,6 +38,11 @@ class Dialect(Protocol):
         """Sequences at once beyond which more bring nothing."""
         ...
 
+    @property
+    def reserves(self) -> bool:
+        """Whether memory for every sequence is taken at start, so that fewer need other settings."""
+        ...
+
     def placed(self, plan: Plan, model: ModelSpec) -> Plan:
         """The plan with everything on accelerators, said in flags where the engine would else decide."""
         ...

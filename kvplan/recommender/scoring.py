@@ -5,6 +5,7 @@ import math
 from kvplan.recommender import quality, rewriting
 from kvplan.recommender.case import Case
 from kvplan.recommender.plan import Plan
+from kvplan.recommender.speed import seconds_per_token, tokens_per_s
 from kvplan.recommender.trial import Bench, Trial
 
 _DOUBLINGS = {"quality": 20.0, "": 3.0}
@@ -40,13 +41,15 @@ def _eased(case: Case, plan: Plan) -> float:
 
 
 def _value(bench: Bench, trial: Trial) -> float:
-    """What the goal counts; without figures of speed the bytes that each token has to read."""
+    """What the goal counts; where no speed is known the bytes that each token has to read, or how many are written at once."""
     plan, goal = trial.plan, bench.case.goal
     assert trial.found is not None
-    cards = plan.tp * plan.pp
     if goal == "context":
         return plan.ctx_tokens
     if goal == "latency":
-        held = sum(place.needed.best for place in trial.found.places[:1])
-        return 1e12 / max(1, held)
-    return plan.sequences / (cards if goal == "cost" else 1)
+        alone = bench.alone(plan).found or trial.found
+        return 1 / (seconds_per_token(alone) or max(1, alone.fullest.needed.best) / 1e12)
+    if goal in ("throughput", "cost"):
+        per_s = tokens_per_s(trial.found) or plan.sequences
+        return per_s / (plan.tp * plan.pp if goal == "cost" else 1)
+    return plan.sequences

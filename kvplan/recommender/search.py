@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from kvplan.recommender.case import Case
 from kvplan.recommender.growing import grown
+from kvplan.recommender.left_behind import left_behind
 from kvplan.recommender.moves import moves
 from kvplan.recommender.plan import Plan
 from kvplan.recommender.scoring import score
-from kvplan.recommender.trial import Bench, Trial
+from kvplan.recommender.trial import Bench, Trial, holds
 
 MOST_GROWN, MOST_PROPOSED = 10, 5
 
@@ -23,13 +24,13 @@ class Outcome(NamedTuple):
 def search(case: Case) -> Outcome:
     """Looks at each structure once, and grows the likely ones."""
     bench = Bench(case)
-    settled = [_settled(bench, plan) for plan in structures(case)]
-    if not any(_holds(bench, trial) for trial in settled):
-        settled = [_left_behind(bench, trial) or trial for trial in settled]
-    fitting = sorted((trial for trial in settled if _holds(bench, trial)), key=lambda trial: -_promise(bench, trial))
+    looked = [settled(bench, plan) for plan in structures(case)]
+    if not any(holds(bench, trial) for trial in looked):
+        looked = [left_behind(bench, trial) or trial for trial in looked]
+    fitting = sorted((trial for trial in looked if holds(bench, trial)), key=lambda trial: -_promise(bench, trial))
     best = [_chosen(bench, trial) for trial in fitting[:MOST_GROWN]]
     best.sort(key=lambda trial: -score(bench, trial))
-    failed = sorted((trial for trial in settled if not _holds(bench, trial)), key=lambda trial: trial.short_bytes)
+    failed = sorted((trial for trial in looked if not holds(bench, trial)), key=lambda trial: trial.short_bytes)
     return Outcome(bench, tuple(best), tuple(failed))
 
 
@@ -47,27 +48,22 @@ def _is_beyond(case: Case, plan: Plan) -> bool:
     return case.limit is not None and plan.ctx_tokens > case.limit
 
 
-def _holds(bench: Bench, trial: Trial) -> bool:
-    """Whether it fits with all that it promises, and as its command alone is estimated."""
-    return trial.fits and bench.alone(trial.plan).fits
-
-
-def _settled(bench: Bench, plan: Plan) -> Trial:
+def settled(bench: Bench, plan: Plan) -> Trial:
     """The plan as it is, or with the least of what eases it that makes it fit."""
     trial = first = bench.demand(plan)
     for move in moves():
-        if _holds(bench, trial) or trial.found is None:
+        if holds(bench, trial) or trial.found is None:
             break
         if move.EASES:
             trial = _eased(bench, trial, list(move.plans(trial.plan, bench.case)))
-    return _spared(bench, plan, trial) if _holds(bench, trial) else first
+    return _spared(bench, plan, trial) if holds(bench, trial) else first
 
 
 def _spared(bench: Bench, plan: Plan, trial: Trial) -> Trial:
     """Without what turned out not to be needed, the first given up taken back first."""
     for knob in dict.fromkeys(knob for move in moves() if move.EASES for knob in move.KNOBS):
         found = bench.demand(trial.plan._replace(**{knob: getattr(plan, knob)}))
-        trial = found if _holds(bench, found) else trial
+        trial = found if holds(bench, found) else trial
     return trial
 
 
@@ -78,24 +74,9 @@ def _eased(bench: Bench, trial: Trial, plans: list[Plan]) -> Trial:
         if found.found is None:
             break
         trial = found
-        if _holds(bench, trial):
+        if holds(bench, trial):
             break
     return trial
-
-
-def _left_behind(bench: Bench, trial: Trial) -> Trial | None:
-    """The plan with what the engine would move to the host said in flags, a layer more where that is not certain."""
-    if not bench.case.may_turn("gpu_layers", "cpu_moe"):
-        return None
-    asked = bench.case.start._replace(weights=trial.plan.weights, cache=trial.plan.cache, gpu_layers=None, cpu_moe=None)
-    for plan in (asked, asked._replace(ctx_tokens=min(asked.ctx_tokens, bench.case.least_ctx), sequences=bench.case.least_sequences)):
-        layers, experts = bench.demand(plan).moved
-        for less in range(4 if (layers, experts) != (None, None) else 0):
-            kept = None if layers is None else max(0, layers - less)
-            found = bench.demand(plan._replace(gpu_layers=kept, cpu_moe=None if experts is None else experts + less))
-            if _holds(bench, found):
-                return found
-    return None
 
 
 def _chosen(bench: Bench, trial: Trial) -> Trial:

@@ -87,3 +87,8 @@ class Bench:
             return Trial(plan, None, problem.message)
         by_hand = plan.gpu_layers is not None or plan.cpu_moe is not None or not found.node.gpus
         return Trial(plan, found, moved=(None, None) if by_hand else case.dialect.left_out(found))
+
+
+def holds(bench: Bench, trial: Trial) -> bool:
+    """Whether it fits with all that it promises, and as its command alone is estimated."""
+    return trial.fits and bench.alone(trial.plan).fits

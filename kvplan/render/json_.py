@@ -30,7 +30,7 @@ def estimate(answer: Estimate) -> dict[str, object]:
             "fits_on": [candidate._asdict() for candidate in answer.fits_on],
             "predicted_log": list(answer.predicted_log),
             "not_modeled": [item._asdict() for item in answer.not_modeled],
-            "findings": [_finding(finding) for finding in answer.findings],
+            "findings": [finding(found) for found in answer.findings],
         }
     )
 
@@ -75,13 +75,14 @@ def _entry(entry: Entry) -> dict[str, object]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, object]:
+def finding(found: Finding) -> dict[str, object]:
+    """A finding with its ways out."""
     return {
-        "rule": finding.rule,
-        "level": finding.level,
-        "message": finding.message,
-        "hint": finding.hint,
-        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in finding.fixes],
+        "rule": found.rule,
+        "level": found.level,
+        "message": found.message,
+        "hint": found.hint,
+        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in found.fixes],
     }
 
 

@@ -15,6 +15,7 @@ class LlamaCppDialect:
     """Flags of llama.cpp's server; the context is all slots' together."""
 
     engine = NAMES[0]
+    reserves = True
     most_sequences = 32
     spellings: Mapping[str, tuple[Spelling, ...]] = MappingProxyType(
         {

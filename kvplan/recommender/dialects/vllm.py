@@ -19,6 +19,7 @@ class VllmDialect:
     """Flags of vLLM's server."""
 
     engine = NAMES[0]
+    reserves = False
     most_sequences = 256
     spellings: Mapping[str, tuple[Spelling, ...]] = MappingProxyType(
         {

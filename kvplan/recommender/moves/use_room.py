@@ -25,8 +25,8 @@ def said(before: Plan, after: Plan, case: Case) -> Iterator[Finding]:
     """What grew."""
     grown = []
     if after.ctx_tokens > before.ctx_tokens:
-        grown.append(f"{after.ctx_tokens:,} tokens for {before.ctx_tokens:,}")
+        grown.append(f"{after.ctx_tokens:,} tokens where {before.ctx_tokens:,} were asked for")
     if after.sequences > before.sequences:
-        grown.append(f"{after.sequences:,} sequences at once for {before.sequences:,}")
+        grown.append(f"{after.sequences:,} sequences at once where {before.sequences:,} were asked for")
     if grown:
         yield Finding("KV435", "note", f"there is room for {' and '.join(grown)}", "")
