@@ -95,6 +95,10 @@ def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> 
             *findings.of_pool(engine.name, deployment, node, load, capacity),
         ),
     )
+    if node.gpus:
+        from kvplan.estimator import speed
+
+        found = found._replace(performance=speed.of(found, engine, settings, deployment))
     if found.verdict in ("fits", "tight") or not elsewhere:
         return found
     shape = ANY if commanded else load

@@ -13,6 +13,8 @@ from kvplan.core.ledger import KvPlan
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Pace
 from kvplan.core.workload import Workload
+from kvplan.estimator import inverse
+from kvplan.estimator.answer import Estimate
 from kvplan.perf.traffic import Shape, traffic
 
 _PCIE = {"3": 32e9, "4": 64e9, "5": 128e9}
@@ -21,6 +23,7 @@ _ON_HOST = 0.02
 """Of the weights, beside the embedding: more on the host, and each step waits for memory of which nobody said how fast it is."""
 
 WHOLE_PROMPT = 2**31
+MOST_READY = 512
 _FP4 = ("nvfp4", "float4_e2m1")
 
 
@@ -43,6 +46,35 @@ class Prepared(NamedTuple):
             together=self.pace.together,
         )
         return perf.performance(self.traffic, self.machine, demand, self.pace.engine)
+
+
+_ready: dict[int, tuple[Deployment, Prepared | None]] = {}
+
+
+def of(found: Estimate, engine: Engine[object], settings: object, deployment: Deployment) -> perf.Performance | None:
+    """The speed of what was asked for, with as many sequences at once as run; None where none does, or too little is known."""
+    batch = _running(found, deployment, engine.limits(settings)[1])
+    if batch == 0:
+        return None
+    key = id(deployment)  # which the deployment beside it keeps taken
+    if key not in _ready:
+        if len(_ready) >= MOST_READY:
+            _ready.clear()
+        _ready[key] = deployment, prepared(engine, settings, deployment, found.model, found.node)
+    ready = _ready[key][1]
+    return None if ready is None else ready.at(found.workload, batch)
+
+
+def _running(found: Estimate, deployment: Deployment, limit: int | None) -> int:
+    """Sequences that run at once: as many as asked for, as the engine takes, as its pool holds."""
+    asked = min(found.workload.batch, limit or found.workload.batch)
+    if found.refusals:
+        return 0
+    if found.verdict != "does_not_fit":
+        return asked
+    if found.capacity is None or found.capacity.n_blocks is None:
+        return 0
+    return inverse.at_once(deployment, found.node, found.workload._replace(batch=asked))
 
 
 def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
@@ -73,17 +105,18 @@ def _used(node: Node, pace: Pace, held: dict[str, int]) -> list[tuple[Gpu, int]]
 
 def _machine(model: ModelSpec, pace: Pace, used: list[tuple[Gpu, int]]) -> perf.Machine | None:
     """The slowest card where all share each layer; where they follow each other, the mean by what each has to read."""
-    peaks = [(peak(gpu, model, pace.engine), n_bytes) for gpu, n_bytes in used]
-    bandwidths = [(gpu.bandwidth_gb_s or 0.0, n_bytes) for gpu, n_bytes in used]
-    if not all(rate for rate, _ in bandwidths) or not all(found for (found, _), _ in peaks):
-        return None
     mean = _slowest if pace.tp > 1 else _in_turn
+    sizes = [n_bytes for _, n_bytes in used]
+    rates = [(gpu.bandwidth_gb_s or 0.0, *peaks(gpu, model, pace.engine)) for gpu, _ in used]
+    if not all(all(rate) for rate in rates):
+        return None
+    bandwidth, plain, products = (mean(list(zip(column, sizes, strict=True))) for column in zip(*rates, strict=True))
     first = used[0][0]
     return perf.Machine(
         memory=memory(first),
-        bandwidth=mean(bandwidths) * 1e9,
-        flops=mean([(found, n_bytes) for (found, _), n_bytes in peaks]) * 1e12,
-        narrow=min(doubled for (_, doubled), _ in peaks),
+        bandwidth=bandwidth * 1e9,
+        flops=plain * 1e12,
+        product_flops=products * 1e12,
         link_bandwidth=link(first.interconnect),
         tp=pace.tp,
         pp=min(pace.pp, len(used)),
@@ -104,22 +137,22 @@ def memory(gpu: Gpu) -> str:
     return "unified" if gpu.unified else "hbm" if gpu.memory_type.startswith("HBM") else "gddr"
 
 
-def peak(gpu: Gpu, model: ModelSpec, engine: str) -> tuple[float, int]:
-    """Dense TFLOPS of the type in which this class of engines multiplies such weights, and how often it doubles that of 16 bits.
+def peaks(gpu: Gpu, model: ModelSpec, engine: str) -> tuple[float, float]:
+    """Dense TFLOPS in 16 bits, and in the type in which this class of engines multiplies such weights; zero where nobody published it.
 
-    Zero where nobody published it. llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits
-    of the catalogue.
+    llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits of the catalogue.
     """
     plain = gpu.bf16_tflops or gpu.fp16_tflops or 0.0
     if engine == perf.GGML:
         least = (gpu.int8_tops or 0.0) / 4  # Pascal multiplies bytes, hardly halves
-        return max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least), 0
+        plain = max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least)
+        return plain, plain
     main = max(model.groups(), key=lambda group: group.n_params).dtype or model.stored_dtype
-    if engine != perf.EAGER and main.startswith("float8") and gpu.fp8_tflops:
-        return gpu.fp8_tflops, 1
-    if engine != perf.EAGER and main in _FP4 and model.quantization != "mxfp4" and gpu.fp4_tflops:
-        return gpu.fp4_tflops, 2
-    return plain, 0
+    if engine != perf.EAGER and main.startswith("float8"):
+        return plain, gpu.fp8_tflops or plain
+    if engine != perf.EAGER and main in _FP4 and model.quantization != "mxfp4":
+        return plain, gpu.fp4_tflops or plain
+    return plain, plain
 
 
 def link(interconnect: str) -> float:

@@ -4,22 +4,23 @@ Source of the form: kipply, "Transformer Inference Arithmetic" (2022); LLM-Viewe
 bytes or its products, whichever is longer). Efficiencies and their rows: ``kvplan/perf/efficiency.py``.
 """
 
-from kvplan.perf.efficiency import COMPILED, EAGER, GGML, SERVED, Efficiency, efficiency
+from kvplan.perf.efficiency import COMPILED, EAGER, GGML, LAUNCHED, SERVED, Efficiency
 from kvplan.perf.roofline import performance
-from kvplan.perf.values import Demand, Growth, Machine, Performance, Range, Traffic
+from kvplan.perf.values import Demand, Growth, Machine, Performance, Question, Range, Traffic
 
 __all__ = [
     "COMPILED",
     "EAGER",
     "GGML",
+    "LAUNCHED",
     "SERVED",
     "Demand",
     "Efficiency",
     "Growth",
     "Machine",
     "Performance",
+    "Question",
     "Range",
     "Traffic",
-    "efficiency",
     "performance",
 ]

@@ -1,34 +1,34 @@
 """From what a model moves and a machine gives to the time of prompts and answers."""
 
-from math import ceil, inf
+from math import inf
 
-from kvplan.perf.efficiency import Efficiency, efficiency
-from kvplan.perf.steps import Part, Step, decode_s, multiplying_s, prefill_s, reading_s
-from kvplan.perf.values import Demand, Machine, Performance, Range, Traffic
+from kvplan.perf.efficiency import APART, Efficiency, efficiency
+from kvplan.perf.steps import Prompts, Seconds, Step, decode, multiplying_s, prefill, reading_s
+from kvplan.perf.values import Demand, Machine, Performance, Question, Range, Traffic
 
 
 def performance(traffic: Traffic, machine: Machine, demand: Demand, engine: str) -> Performance:
     """TTFT, TPOT and rates of ``demand`` on engines of the class ``engine`` (``compiled``, ``served``, ``ggml``, ``eager``)."""
     eff = efficiency(engine, machine.memory)
-    step = decode_step_s(traffic, machine, eff, demand)
-    first = first_token_s(traffic, machine, eff, demand)
+    spread = eff.spread if machine.tp * machine.pp == 1 else eff.spread * APART
+    step = decode_step(traffic, machine, eff, demand).total
     prompts = prompts_s(traffic, machine, eff, demand, demand.batch)
     request = (prompts + (demand.output_tokens - 1) * step) / demand.batch
     return Performance(
-        ttft_s=_time(first, eff.spread),
-        tpot_s=_time(step, eff.spread),
-        decode_tokens_per_s=_rate(machine.dp * demand.batch / step, eff.spread),
-        requests_per_s=_rate(machine.dp / request, eff.spread),
-        batch=demand.batch,
+        ttft_s=_around(first_token_s(traffic, machine, eff, demand), spread),
+        tpot_s=_around(step, spread),
+        decode_tokens_per_s=_around(machine.dp * demand.batch / step, spread),
+        requests_per_s=_around(machine.dp / request, spread),
         crossover=crossover(traffic, machine, eff),
+        of=Question(traffic, machine, demand, engine),
     )
 
 
-def decode_step_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
-    """Seconds from one token to the next at the batch's mean length; of pipeline stages each works on a part of the batch."""
+def decode_step(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> Seconds:
+    """From one token to the next at the batch's mean length; of pipeline stages each works on a part of the batch."""
     ctx_tokens = demand.prompt_tokens + demand.output_tokens / 2
     at_once = demand.batch / min(machine.pp, demand.batch) if eff.pipelines else demand.batch
-    return decode_s(traffic, machine, eff, Step(at_once, ctx_tokens, demand.eager_scores))
+    return decode(traffic, machine, eff, Step(at_once, ctx_tokens, demand.eager_scores))
 
 
 def first_token_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
@@ -37,17 +37,21 @@ def first_token_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: D
 
 
 def prompts_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand, n_prompts: int) -> float:
-    """Seconds until ``n_prompts`` are read: several short ones in a pass, a long one in passes of at most ``chunk_tokens``."""
+    """Seconds until ``n_prompts`` are read, where stages work on passes after each other with what they gain by that."""
+    side_by_side = packed(demand, n_prompts)
+    n_turns = n_prompts / side_by_side.n_prompts
+    gained = overlap(machine.pp, side_by_side.n_parts * n_turns, eff)
+    return prefill(traffic, machine, eff, side_by_side).total * n_turns / gained
+
+
+def packed(demand: Demand, n_prompts: int) -> Prompts:
+    """The prompts of one turn: several short ones in a pass, a long one in passes of at most ``chunk_tokens``."""
     fresh = max(1, demand.prompt_tokens - demand.cached_tokens)
     start = demand.prompt_tokens - fresh
-    at_once = n_prompts if demand.together else min(n_prompts, max(1, demand.chunk_tokens // fresh))
-    n_parts = 1 if demand.together else ceil(fresh / demand.chunk_tokens)
-    width, seconds = fresh / n_parts, 0.0
-    for i in range(n_parts):
-        part = Part(start + i * width, start + (i + 1) * width, at_once, at_once / n_parts, demand.eager_scores)
-        seconds += prefill_s(traffic, machine, eff, part)
-    n_turns = n_prompts / at_once
-    return seconds * n_turns / overlap(machine.pp, n_parts * n_turns, eff)
+    if demand.together:
+        return Prompts(start, demand.prompt_tokens, n_prompts, 1, demand.eager_scores)
+    at_once = min(n_prompts, max(1, demand.chunk_tokens // fresh))
+    return Prompts(start, demand.prompt_tokens, at_once, -(-fresh // demand.chunk_tokens), demand.eager_scores)
 
 
 def overlap(pp: int, n_passes: float, eff: Efficiency) -> float:
@@ -59,12 +63,8 @@ def overlap(pp: int, n_passes: float, eff: Efficiency) -> float:
 
 def crossover(traffic: Traffic, machine: Machine, eff: Efficiency) -> float:
     """Sequences from which on a step multiplies longer than it reads weights, all experts touched."""
-    return reading_s(traffic, machine, eff, inf) / multiplying_s(machine, eff, traffic.token_flops + traffic.row_flops)
+    return reading_s(traffic, machine, eff, inf) / multiplying_s(traffic, machine, eff, 1, 1)
 
 
-def _time(best: float, spread: float) -> Range:
-    return Range(best / spread, best, best * spread)
-
-
-def _rate(best: float, spread: float) -> Range:
+def _around(best: float, spread: float) -> Range:
     return Range(best / spread, best, best * spread)

@@ -29,10 +29,10 @@ class Traffic(NamedTuple):
     """What one rank of a model moves and multiplies in a pass, whatever the workload; pipeline stages are counted together.
 
     ``dense_bytes`` are weights that every pass reads, ``expert_bytes`` those of all routed experts, of which a token visits
-    ``n_active`` of ``n_experts`` in each of ``n_moe_layers``. ``token_flops`` is what a token costs in the layers, ``row_flops``
-    what a row of logits costs. ``state_bytes`` are what a sequence's recurrent states hold: read and written in each step.
-    ``dense_packed`` and ``expert_packed`` are how many weights are stored in blocks and unpacked when they are read.
-    ``hidden_bytes`` is a token's row between layers.
+    ``n_active`` of ``n_experts`` in each of ``n_moe_layers``; ``dense_packed`` and ``expert_packed`` are how many of these weights are
+    stored in blocks and unpacked when they are read. ``token_flops`` is what a token costs in the layers beside experts,
+    ``expert_flops`` in those, ``row_flops`` what a row of logits costs. ``state_bytes`` are what a sequence's recurrent states hold: read
+    and written in each step. ``hidden_bytes`` is a token's row between layers.
     """
 
     n_layers: int
@@ -43,6 +43,7 @@ class Traffic(NamedTuple):
     hidden_bytes: float
     state_bytes: float = 0.0
     expert_bytes: float = 0.0
+    expert_flops: float = 0.0
     n_experts: int = 0
     n_active: int = 0
     n_moe_layers: int = 0
@@ -53,15 +54,15 @@ class Traffic(NamedTuple):
 class Machine(NamedTuple):
     """What the ranks run on. ``memory`` is its kind: ``hbm``, ``gddr`` or ``unified``.
 
-    ``bandwidth`` (B/s) and ``flops`` are one rank's peaks, ``flops`` in the type that its products run in, which doubles the 16-bit
-    peak ``narrow`` times. ``link_bandwidth``
-    is B/s from one rank to another, both directions together as vendors print it. ``tp`` ranks share each layer, ``pp`` stages follow each other, ``dp`` replicas stand beside each other.
+    ``bandwidth`` (B/s) and ``flops`` (16-bit, dense) are one rank's peaks, ``product_flops`` the peak of the type in which weights are
+    multiplied. ``link_bandwidth`` is B/s from one rank to another, both directions together as vendors print it. ``tp`` ranks share
+    each layer, ``pp`` stages follow each other, ``dp`` replicas stand beside each other.
     """
 
     memory: str
     bandwidth: float
     flops: float
-    narrow: int = 0
+    product_flops: float
     link_bandwidth: float = 64e9
     tp: int = 1
     pp: int = 1
@@ -84,18 +85,27 @@ class Demand(NamedTuple):
     together: bool = False
 
 
+class Question(NamedTuple):
+    """What a prediction was asked of; ``engine`` is the class of engines."""
+
+    traffic: Traffic
+    machine: Machine
+    demand: Demand
+    engine: str
+
+
 class Performance(NamedTuple):
     """How it will feel.
 
     ``ttft_s`` is from a request to its first token when no other waits, ``tpot_s`` from one token to the next with the whole
     batch running at its mean length. ``decode_tokens_per_s`` is what all replicas write together while they decode,
-    ``requests_per_s`` what they finish, prompts included. ``batch`` sequences ran at once in each replica. From ``crossover`` sequences
-    on the products take longer than reading the weights.
+    ``requests_per_s`` what they finish, prompts included. From ``crossover`` sequences at once on the products take longer than
+    reading the weights. ``of`` is what was asked.
     """
 
     ttft_s: Range
     tpot_s: Range
     decode_tokens_per_s: Range
     requests_per_s: Range
-    batch: int
     crossover: float
+    of: Question

@@ -31,7 +31,14 @@ SHORT_TOKENS = 512
 _SAME = {"llama-7b": "llama-2-7b", "llama-13b": "llama-2-13b", "llama-70b": "llama-2-70b", "deepseek-r1-0528": "deepseek-v3"}
 _SCHEMES = {"fp4": "nvfp4", "bf16": "bfloat16", "fp16": "float16", "f16": "float16"}
 _KV_BYTES = {"fp8": 1.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
-_CLASSES = (("tensorrt", perf.COMPILED), ("vllm", perf.SERVED), ("sglang", perf.SERVED), ("llama.cpp", perf.GGML), ("mlc", perf.COMPILED), ("exllama", perf.SERVED))
+_CLASSES = (
+    ("tensorrt", perf.COMPILED),
+    ("vllm", perf.SERVED),
+    ("sglang", perf.SERVED),
+    ("llama.cpp", perf.GGML),
+    ("mlc", perf.COMPILED),
+    ("exllama", perf.SERVED),
+)
 _OUT = {
     "kernel GEMM": "one kernel, not a model",
     "max-load throughput": "the batch is not given: it is what the pool of an engine that is not modeled holds",
@@ -84,8 +91,6 @@ def _case(row: dict[str, str]) -> Case:
     kind = row["kind"]
     if kind in _OUT:
         raise OutOfScopeError(_OUT[kind])
-    if kind.startswith("load test"):
-        raise OutOfScopeError("lengths are approximate, and prompts are read while others decode")
     if "swaps" in row["note"]:
         raise OutOfScopeError("the machine swaps")
     engine = next((found for word, found in _CLASSES if word in row["engine"].lower()), None)
@@ -95,14 +100,14 @@ def _case(row: dict[str, str]) -> Case:
     n_gpus = int(row["n_gpus"])
     tp = n_gpus if row["parallel"].startswith("TP") else 1
     kv = _KV_BYTES.get(row["kv_dtype"], 2.0)
-    tflops, narrow = speed.peak(gpu, model, engine)
-    if not gpu.bandwidth_gb_s or not tflops:
+    plain, products = speed.peaks(gpu, model, engine)
+    if not gpu.bandwidth_gb_s or not plain:
         raise OutOfScopeError(f"{gpu.name}: bandwidth or arithmetic unknown")
     machine = perf.Machine(
         memory=speed.memory(gpu),
         bandwidth=gpu.bandwidth_gb_s * 1e9,
-        flops=tflops * 1e12,
-        narrow=narrow,
+        flops=plain * 1e12,
+        product_flops=products * 1e12,
         link_bandwidth=speed.link(gpu.interconnect),
         tp=tp,
         pp=n_gpus // tp,
@@ -134,7 +139,7 @@ def _model(row: dict[str, str]) -> ModelSpec:
 
 def _gpu(name: str) -> Gpu:
     """The card; of Apple's chips the one with as many cores, whatever the memory beside it."""
-    found = re.fullmatch(r"(M\d \w+) (\d+)-core.*", name)
+    found = re.fullmatch(r"(M\d(?: \w+)?) (\d+)-core.*", name)
     if found is None:
         return catalog.find(name)
     chips = [catalog.find(gpu_id) for gpu_id in catalog.rows() if catalog.find(gpu_id).name.startswith(found[1] + " ")]
@@ -170,12 +175,24 @@ def _asked(row: dict[str, str], n_gpus: int) -> tuple[perf.Demand, Callable[[per
             return demand._replace(prompt_tokens=depth or 1, output_tokens=1), lambda found: found.decode_tokens_per_s
         case "ITL fit vs context":
             return demand._replace(output_tokens=1), lambda found: found.tpot_s
+        case kind if kind.startswith("load test"):
+            return demand, _under_load(row["metric"], depth or 0)
         case other:
             raise OutOfScopeError(f"{other}: not a kind that is scored")
 
 
 def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d+", text) else None
+    found = re.fullmatch(r"~?(\d+)", text)
+    return int(found[1]) if found else None
+
+
+def _under_load(metric: str, n_output: int) -> Callable[[perf.Performance], perf.Range]:
+    """Of a load test its medians, and what it writes with prompts read between."""
+    if metric.startswith("TTFT"):
+        return lambda found: found.ttft_s
+    if metric.startswith("ITL"):
+        return lambda found: found.tpot_s
+    return lambda found: _scaled(found.requests_per_s, n_output)
 
 
 def _scaled(found: perf.Range, factor: float) -> perf.Range:

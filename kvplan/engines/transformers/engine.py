@@ -94,7 +94,7 @@ class TransformersEngine:
 
     def pace(self, settings: Settings) -> Pace:
         """A batch at a time, its prompts in one pass."""
-        return Pace("eager", settings.dtype, eager_scores=settings.attn == "eager", eager_launch=True, together=True)
+        return Pace("eager", settings.dtype, eager_scores=settings.attn == "eager", together=True)
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""

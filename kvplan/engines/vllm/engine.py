@@ -70,10 +70,9 @@ class VllmEngine:
         if settings.speculative is not None or settings.cpu_offload_bytes:
             return None
         return Pace(
-            engine="served",
+            engine="launched" if settings.enforce_eager else "served",
             dtype=settings.dtype,
             chunk_tokens=settings.max_num_batched_tokens,
-            eager_launch=settings.enforce_eager,
             tp=settings.tp,
             pp=settings.pp,
             dp=settings.dp,
