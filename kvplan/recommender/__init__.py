@@ -70,7 +70,9 @@ def _anywhere(asked: Request) -> Recommendation:
     found = [(place, search(place.asked.cases[0])) for place in places(asked)]
     served = [(place, outcome) for place, outcome in found if outcome.fitting]
     if not served:
-        raise RequestError("nothing_fits", "no node of the catalogue serves this for certain", hint="a shorter --ctx, fewer at once, a smaller model")
+        raise RequestError(
+            "nothing_fits", "no node of the catalogue serves this for certain", hint="a shorter --ctx, fewer at once, a smaller model"
+        )
     named = [priced(proposal(outcome.bench, outcome.fitting[0]), place.price) for place, outcome in served]
     order = sorted(range(len(named)), key=lambda i: cost_order(named[i], served[i][0].price)) if asked.prices else list(range(len(named)))
     first = served[order[0]]
@@ -81,5 +83,7 @@ def _anywhere(asked: Request) -> Recommendation:
 def _elsewhere(case: Case) -> tuple[Candidate, ...]:
     """The smallest nodes that would serve what was asked for."""
     options = case.options._replace(command=case.command if case.pasted else (), model=None if case.pasted else case.ref, budget=None)
-    asked = Request(options._replace(engine=None if not case.pasted else options.engine, ctx=str(case.least_ctx), batch=str(case.least_sequences)))
+    asked = Request(
+        options._replace(engine=None if not case.pasted else options.engine, ctx=str(case.least_ctx), batch=str(case.least_sequences))
+    )
     return tuple(Candidate(place.gpu.id, place.n_gpus, 0) for place in places(asked)[:MOST_ELSEWHERE])

@@ -90,11 +90,10 @@ def _served(request: Request, n: int, gpu: Gpu, price: float | None) -> Iterator
 
 
 def _best_form(case: Case, n: int) -> str | None:
-    """The first form that fits when the model is spread over all cards, None if none does."""
+    """The first form that fits when the model is spread over all cards, "" for the best there is, None if none does."""
     bench = Bench(case)
-    spread = case.start._replace(tp=n, pp=1) if case.dialect.engine == "vllm" and case.may_turn("tp") else case.start
-    for form in case.forms if case.may_turn("weights") else (None,):
-        plan = spread if form is None else spread._replace(weights=form.name)
-        if holds(bench, settled(bench, plan)):
-            return "" if form in (None, case.forms[0]) else str(form and form.name)
-    return None
+    spread = case.start._replace(tp=n, pp=1) if case.dialect.engine == SERVER and case.may_turn("tp") else case.start
+    names = [form.name for form in case.forms] if case.may_turn("weights") else [spread.weights]
+    fitting = (name for name in names if holds(bench, settled(bench, spread._replace(weights=name))))
+    name = next(fitting, None)
+    return "" if name == names[0] else name

@@ -50,7 +50,9 @@ def _on_hardware(options: Options) -> Options:
         from kvplan.hardware import presence
 
         if not presence.driver():
-            raise RequestError("usage", "no GPU was named, and none is attached", hint="say --gpu l4, or --gpu any for the smallest that do")
+            raise RequestError(
+                "usage", "no GPU was named, and none is attached", hint="say --gpu l4, or --gpu any for the smallest that do"
+            )
         return options._replace(gpu="local")
     if options.gpu is not None and options.gpu.lower() == "none" and options.ram is None:
         raise RequestError("usage", "--gpu none: of what size is the host's memory?", hint="add --ram 64GiB")

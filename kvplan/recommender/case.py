@@ -76,9 +76,9 @@ class Case(NamedTuple):
     """``command`` is what the user has (``pasted``), or the engine's shortest; ``base`` are its settings. The search begins at ``start``,
     of which ``first`` is the estimate: those settings with what kvplan's own options say.
 
-    ``by_name``: a scheme behind the model's name is
-    understood; else ``--dtype`` says it. ``least_ctx`` tokens and ``least_sequences`` must be served; ``keep`` are knobs that stay, ``forms`` the ways in
-    which weights may lie and ``stored_bits`` the bits of a parameter as they do. ``ctx_said``: the first was asked for.
+    ``form`` is the scheme that the weights lie in on paper, ``by_name``: it can stand behind the model's name; else ``--dtype`` says
+    it. ``least_ctx`` tokens and ``least_sequences`` must be served; ``ctx_said``: the first was asked for. ``keep`` are knobs that
+    stay, ``forms`` the ways in which weights may lie, ``stored_bits`` the bits of a parameter as they do.
     """
 
     ref: str

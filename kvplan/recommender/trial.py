@@ -59,6 +59,7 @@ class Bench:
     """Tries plans of one case; each once."""
 
     def __init__(self, case: Case) -> None:
+        """Knows nothing yet."""
         self.case = case
         self._known: dict[tuple[Plan, int, int], Trial] = {}
 

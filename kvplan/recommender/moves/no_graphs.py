@@ -26,4 +26,6 @@ def said(before: Plan, after: Plan, case: Case) -> Iterator[Finding]:
     """What it costs."""
     if before.graphs and not after.graphs:
         message = "no CUDA graphs: room for them was not certain; small batches decode slower, by up to half"
-        yield Finding("KV424", "note", message, "leave --enforce-eager out where it starts without: the estimate allows for their upper bound")
+        yield Finding(
+            "KV424", "note", message, "leave --enforce-eager out where it starts without: the estimate allows for their upper bound"
+        )
