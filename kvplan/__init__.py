@@ -1,6 +1,6 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
-``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes. Importing kvplan costs
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``recommend(ref, gpu=…)`` what to run. Importing kvplan costs
 nothing; what is used is imported then.
 """
 
@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
+    from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model", "verify"]
+__all__ = ["Estimate", "KvplanError", "Recommendation", "__version__", "estimate", "load_model", "recommend", "verify"]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
     "KvplanError": "kvplan.core.errors",
+    "Recommendation": "kvplan.recommender",
     "estimate": "kvplan.estimator",
     "load_model": "kvplan.specs",
+    "recommend": "kvplan.recommender",
     "verify": "kvplan.verifier",
 }
 

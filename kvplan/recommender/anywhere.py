@@ -31,9 +31,9 @@ class Place(NamedTuple):
     price: float | None
 
 
-def places(request: Request) -> tuple[Place, ...]:
-    """Nodes on which something fits, the smallest first: two for each way in which the weights may lie. With prices, every node that has
-    one and serves, the cheapest hour first."""
+def places(request: Request, most: int = _MOST) -> tuple[Place, ...]:
+    """Up to ``most`` nodes on which something fits, the smallest first: two for each way in which the weights may lie. With prices, every
+    node that has one and serves, the cheapest hour first."""
     prices = dict(request.prices)
     nodes = _by_size(request, prices)
     if prices:
@@ -44,15 +44,9 @@ def places(request: Request) -> tuple[Place, ...]:
         for place, form in _served(request, n, gpu, None):
             same = chosen.setdefault(form, [])
             same += [place] if len(same) < _EACH else []
-        if _is_enough(chosen):
+        if sum(map(len, chosen.values())) >= most or len(chosen.get("", ())) >= _EACH:
             break
-    return tuple(place for same in chosen.values() for place in same)[:_MOST]
-
-
-def _is_enough(chosen: dict[str, list[Place]]) -> bool:
-    """Whether the weights fit in the best way twice."""
-    best = next((same for form, same in chosen.items() if form == ""), [])
-    return len(best) >= _EACH
+    return tuple(place for same in chosen.values() for place in same)[:most]
 
 
 def _by_size(request: Request, prices: dict[str, float]) -> Iterator[tuple[int, Gpu]]:

@@ -81,7 +81,7 @@ def _case(request: Request, options: Options) -> Case:
         Case(
             ref=ref,
             form=form,
-            model=load_model(ref),
+            model=first.model if form is None else load_model(ref),
             command=command,
             pasted=pasted,
             options=plain,

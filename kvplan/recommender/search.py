@@ -52,7 +52,7 @@ def settled(bench: Bench, plan: Plan) -> Trial:
     """The plan as it is, or with the least of what eases it that makes it fit."""
     trial = first = bench.demand(plan)
     for move in moves():
-        if holds(bench, trial) or trial.found is None:
+        if holds(bench, trial) or trial.is_hopeless:
             break
         if move.EASES:
             trial = _eased(bench, trial, list(move.plans(trial.plan, bench.case)))

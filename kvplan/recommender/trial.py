@@ -32,6 +32,17 @@ class Trial(NamedTuple):
         return self.starts and self.moved == (None, None)
 
     @property
+    def is_hopeless(self) -> bool:
+        """Whether the weights alone are more than a place has: nothing but other weights, or more places, helps."""
+        if self.found is None:
+            return True
+        weights = {place.place.id: place.usable_bytes for place in self.found.places if place.usable_bytes is not None}
+        for entry in self.found.entries:
+            if entry.term == "weights" and entry.place in weights:
+                weights[entry.place] -= entry.size.low
+        return any(left < 0 for left in weights.values())
+
+    @property
     def short_bytes(self) -> int:
         """Bytes by which the upper bound misses the poorest place; 0 or less where it fits."""
         if self.found is None:
