@@ -22,12 +22,20 @@ class Seconds(NamedTuple):
         return max(self.reading, self.multiplying) + self.attending + self.waiting + self.linking
 
 
+def touched(traffic: Traffic, n_tokens: float) -> float:
+    """The share of E experts that a pass of ``n_tokens`` visits if tokens choose evenly: 1 − (1 − k/E)^n."""
+    return 1.0 - float((1.0 - traffic.n_active / traffic.n_experts) ** n_tokens) if traffic.n_experts else 0.0
+
+
+def touched_bytes(traffic: Traffic, n_tokens: float) -> float:
+    """Bytes of weights that a pass of ``n_tokens`` reads."""
+    return traffic.dense_bytes + touched(traffic, n_tokens) * traffic.expert_bytes
+
+
 def reading_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float) -> float:
     """Seconds to read the weights of a pass, and to unpack those that are stored in blocks."""
-    share = 1.0 - (1.0 - traffic.n_active / traffic.n_experts) ** n_tokens if traffic.n_experts else 0.0
-    n_bytes = traffic.dense_bytes + share * traffic.expert_bytes
-    packed = traffic.dense_packed + share * traffic.expert_packed
-    return n_bytes / (machine.bandwidth * eff.mbu) + packed * eff.unpack / machine.flops
+    packed = traffic.dense_packed + touched(traffic, n_tokens) * traffic.expert_packed
+    return touched_bytes(traffic, n_tokens) / (machine.bandwidth * eff.mbu) + packed * eff.unpack / machine.flops
 
 
 def multiplying_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float, rows: float) -> float:

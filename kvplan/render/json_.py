@@ -24,7 +24,7 @@ def estimate(answer: Estimate) -> dict[str, object]:
             "phases": {**answer.phases._asdict(), "peak": answer.phases.peak},
             "kv": {**answer.kv._asdict(), "groups": [group._asdict() for group in answer.kv.groups]},
             "capacity": None if answer.capacity is None else _capacity(answer.capacity),
-            "performance": None,
+            "performance": _performance(answer),
             "refusals": [refusal._asdict() for refusal in answer.refusals],
             "verdict": answer.verdict,
             "fits_on": [candidate._asdict() for candidate in answer.fits_on],
@@ -104,6 +104,13 @@ def _capacity(capacity: Capacity) -> dict[str, object]:
         "max_ctx_tokens": capacity.max_ctx_tokens,
         "max_batch": capacity.max_batch,
     }
+
+
+def _performance(answer: Estimate) -> dict[str, object] | None:
+    found = answer.performance
+    if found is None:
+        return None
+    return {name: getattr(found, name)._asdict() for name in ("ttft_s", "tpot_s", "decode_tokens_per_s", "requests_per_s")}
 
 
 def _sizes(prefix: str, size: Interval) -> dict[str, int]:
