@@ -1,12 +1,13 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
-``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``recommend(ref, gpu=…)`` what to run. Importing kvplan costs
-nothing; what is used is imported then.
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``recommend(ref, gpu=…)`` what to run,
+``compare(ref, ref)`` where the bytes differ. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvplan.comparer import compare
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
     from kvplan.recommender import Recommendation, recommend
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
     from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "Recommendation", "__version__", "estimate", "load_model", "recommend", "verify"]
+__all__ = ["Estimate", "KvplanError", "Recommendation", "__version__", "compare", "estimate", "load_model", "recommend", "verify"]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
     "KvplanError": "kvplan.core.errors",
     "Recommendation": "kvplan.recommender",
+    "compare": "kvplan.comparer",
     "estimate": "kvplan.estimator",
     "load_model": "kvplan.specs",
     "recommend": "kvplan.recommender",

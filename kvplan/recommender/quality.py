@@ -6,13 +6,14 @@ from kvplan.recommender.rewriting import form
 
 _NONE = Risk(0, "none", "weights as they are given, cache in 16 bits", "")
 _WEIGHTS = (
-    (7.5, Risk(1, "low", "weights in 8 bits: within the noise of most benchmarks", "vLLM docs, features/quantization/fp8.md")),
-    (6, Risk(1.5, "low", "weights in 6 bits: a very small loss", "llama.cpp tools/quantize/README.md, Q6_K")),
-    (5.2, Risk(2.5, "low", "weights in 5 bits: a small loss", "llama.cpp tools/quantize/README.md, Q5_K_M")),
-    (4, Risk(4, "medium", "weights in 4 bits: a loss that shows in long reasoning", "llama.cpp tools/quantize/README.md, Q4_K_M")),
-    (0, Risk(7, "high", "weights in under 4 bits: a loss that everybody sees", "llama.cpp tools/quantize/README.md, Q3_K_M")),
+    (7.5, 1.0, "low", "weights in 8 bits: within the noise of most benchmarks"),
+    (6.0, 1.5, "low", "weights in 6 bits: a very small loss"),
+    (5.2, 2.5, "low", "weights in 5 bits: a small loss"),
+    (4.0, 4.0, "medium", "weights in 4 bits: a loss that shows in long reasoning"),
+    (0.0, 7.0, "high", "weights in under 4 bits: a loss that everybody sees"),
 )
 """The first whose bits are not above those of the form."""
+_SOURCES = {"vllm": "vLLM docs, features/quantization", "llama.cpp": "llama.cpp tools/quantize/README.md"}
 _AS_PUBLISHED = 9.5
 _FP8 = Risk(
     2,
@@ -36,7 +37,8 @@ def of_weights(case: Case, plan: Plan) -> Risk:
     bits = form(case, plan).bits
     if bits > _AS_PUBLISHED or plan.weights == case.start.weights or bits >= case.stored_bits:
         return _NONE
-    return next(risk for least, risk in _WEIGHTS if bits >= least)
+    weight, level, text = next(row[1:] for row in _WEIGHTS if bits >= row[0])
+    return Risk(weight, level, text, _SOURCES[case.dialect.engine])
 
 
 def of_cache(plan: Plan) -> Risk:

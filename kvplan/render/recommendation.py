@@ -7,7 +7,6 @@ from kvplan.estimator import Estimate
 from kvplan.recommender import Proposal, Recommendation, Rung
 from kvplan.recommender.case import Case
 from kvplan.recommender.plan import AUTO, STORED, Plan
-from kvplan.recommender.speed import performance
 from kvplan.render.shell import line
 from kvplan.render.table import aligned
 
@@ -52,7 +51,7 @@ def _proposal(case: Case, head: str, proposal: Proposal) -> Iterator[str]:
     yield f"   fits: {held} needed, {format_size(proposal.headroom_bytes)} left beyond the upper bound"
     for printed in proposal.found.predicted_log if proposal.found.engine == "vllm" else ():
         yield f"   prints: {printed}"
-    speed = performance(proposal.full)
+    speed = proposal.full.performance
     if speed is not None:
         per_s, first = speed.decode_tokens_per_s, speed.ttft_s
         yield f"   {per_s.low:,.0f} – {per_s.high:,.0f} tokens/s in all, first token after {first.low:.2g} – {first.high:.2g} s"

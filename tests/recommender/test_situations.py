@@ -36,9 +36,7 @@ SITUATIONS = [
     # 14.96 GiB of weights are more than 14.56; no FP8 before Ampere: nf4, 9/16 B for each
     pytest.param(Situation("llama-3.1-8b", {"gpu": "t4"}, "vllm", "--quantization bitsandbytes", "weights in 16 bits"), id="t4"),
     # 70.6e9 B in FP8 = 65.7 GiB of 0.92 × 79.25 = 72.9 GiB; in 16 bits 131 GiB
-    pytest.param(
-        Situation("llama-3.1-70b", {"gpu": "a100-80"}, "vllm", "--quantization fp8", "weights in 16 bits"), id="a100-80-70b"
-    ),
+    pytest.param(Situation("llama-3.1-70b", {"gpu": "a100-80"}, "vllm", "--quantization fp8", "weights in 16 bits"), id="a100-80-70b"),
     # 671e9 B in FP8 = 625 GiB of 8 × 79.19 = 633 GiB, with up-projections and the rest more: 79.6 GiB a card
     pytest.param(
         Situation("deepseek-v3", {"gpu": "h100-sxm:8"}, "vllm", "deepseek-v3:awq", "weights in 8.03 bits (stored)"), id="8-h100-deepseek-v3"
@@ -68,7 +66,7 @@ def fed_back(proposal: Proposal, options: dict[str, str]) -> bool:
 @pytest.fixture(scope="module", params=SITUATIONS)
 def asked(request: pytest.FixtureRequest) -> tuple[Situation, Recommendation]:
     situation: Situation = request.param
-    return situation, kvplan.recommend(situation.model, **situation.options)  # type: ignore[arg-type]  # all are text
+    return situation, kvplan.recommend(situation.model, **situation.options)
 
 
 def test_the_first_proposal_is_the_expected_one(asked: tuple[Situation, Recommendation]) -> None:

@@ -16,6 +16,10 @@ EASES = False
 SOURCE = "the estimate's own inverses"
 
 
+def _asked(n: int) -> str:
+    return f"{n:,} {'was' if n == 1 else 'were'} asked for"
+
+
 def plans(plan: Plan, case: Case) -> Iterator[Plan]:
     """None: every plan is grown as far as its goal asks for."""
     return iter(())
@@ -27,6 +31,6 @@ def said(before: Plan, after: Plan, case: Case) -> Iterator[Finding]:
     if after.ctx_tokens > before.ctx_tokens:
         grown.append(f"{after.ctx_tokens:,} tokens where {before.ctx_tokens:,} were asked for")
     if after.sequences > before.sequences:
-        grown.append(f"{after.sequences:,} sequences at once where {before.sequences:,} were asked for")
+        grown.append(f"{after.sequences:,} sequences at once where {_asked(before.sequences)}")
     if grown:
         yield Finding("KV435", "note", f"there is room for {' and '.join(grown)}", "")
