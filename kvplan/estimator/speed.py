@@ -53,16 +53,16 @@ _ready: dict[int, tuple[Deployment, Prepared | None]] = {}
 
 def of(found: Estimate, engine: Engine[object], settings: object, deployment: Deployment) -> perf.Performance | None:
     """The speed of what was asked for, with as many sequences at once as run; None where none does, or too little is known."""
-    batch = _running(found, deployment, engine.limits(settings)[1])
-    if batch == 0:
-        return None
     key = id(deployment)  # which the deployment beside it keeps taken
     if key not in _ready:
         if len(_ready) >= MOST_READY:
             _ready.clear()
         _ready[key] = deployment, prepared(engine, settings, deployment, found.model, found.node)
     ready = _ready[key][1]
-    return None if ready is None else ready.at(found.workload, batch)
+    if ready is None:
+        return None
+    batch = _running(found, deployment, engine.limits(settings)[1])
+    return ready.at(found.workload, batch) if batch else None
 
 
 def _running(found: Estimate, deployment: Deployment, limit: int | None) -> int:

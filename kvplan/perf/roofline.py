@@ -12,14 +12,14 @@ def performance(traffic: Traffic, machine: Machine, demand: Demand, engine: str)
     eff = efficiency(engine, machine.memory)
     spread = eff.spread if machine.tp * machine.pp == 1 else eff.spread * APART
     step = decode_step(traffic, machine, eff, demand).total
-    prompts = prompts_s(traffic, machine, eff, demand, demand.batch)
+    first = prompts_s(traffic, machine, eff, demand, demand.batch if demand.together else 1)
+    prompts = first if demand.together or demand.batch == 1 else prompts_s(traffic, machine, eff, demand, demand.batch)
     request = (prompts + (demand.output_tokens - 1) * step) / demand.batch
     return Performance(
-        ttft_s=_around(first_token_s(traffic, machine, eff, demand), spread),
+        ttft_s=_around(eff.request_s + first, spread),
         tpot_s=_around(step, spread),
         decode_tokens_per_s=_around(machine.dp * demand.batch / step, spread),
         requests_per_s=_around(machine.dp / request, spread),
-        crossover=crossover(traffic, machine, eff),
         of=Question(traffic, machine, demand, engine),
     )
 
@@ -29,11 +29,6 @@ def decode_step(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Dem
     ctx_tokens = demand.prompt_tokens + demand.output_tokens / 2
     at_once = demand.batch / min(machine.pp, demand.batch) if eff.pipelines else demand.batch
     return decode(traffic, machine, eff, Step(at_once, ctx_tokens, demand.eager_scores))
-
-
-def first_token_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> float:
-    """Seconds until one prompt is read that comes alone; until all are, where they go ``together``."""
-    return eff.request_s + prompts_s(traffic, machine, eff, demand, demand.batch if demand.together else 1)
 
 
 def prompts_s(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand, n_prompts: int) -> float:
@@ -61,8 +56,9 @@ def overlap(pp: int, n_passes: float, eff: Efficiency) -> float:
     return 1 + eff.overlap * (ideal - 1)
 
 
-def crossover(traffic: Traffic, machine: Machine, eff: Efficiency) -> float:
-    """Sequences from which on a step multiplies longer than it reads weights, all experts touched."""
+def crossover(found: Question) -> float:
+    """Sequences at once from which on a step multiplies longer than it reads weights, all experts touched."""
+    traffic, machine, eff = found.traffic, found.machine, efficiency(found.engine, found.machine.memory)
     return reading_s(traffic, machine, eff, inf) / multiplying_s(traffic, machine, eff, 1, 1)
 
 

@@ -99,13 +99,11 @@ class Performance(NamedTuple):
 
     ``ttft_s`` is from a request to its first token when no other waits, ``tpot_s`` from one token to the next with the whole
     batch running at its mean length. ``decode_tokens_per_s`` is what all replicas write together while they decode,
-    ``requests_per_s`` what they finish, prompts included. From ``crossover`` sequences at once on the products take longer than
-    reading the weights. ``of`` is what was asked.
+    ``requests_per_s`` what they finish, prompts included. ``of`` is what was asked.
     """
 
     ttft_s: Range
     tpot_s: Range
     decode_tokens_per_s: Range
     requests_per_s: Range
-    crossover: float
     of: Question

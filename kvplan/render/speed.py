@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kvplan.core.units import format_size
 from kvplan.perf import Machine, Performance, Range
 from kvplan.perf.efficiency import efficiency
-from kvplan.perf.roofline import decode_step, first_token_s
+from kvplan.perf.roofline import crossover, decode_step
 from kvplan.perf.steps import touched_bytes
 
 
@@ -33,12 +33,12 @@ def _lines(found: Performance) -> Iterable[str]:
         f"{asked.machine.bandwidth / 1e9:,.0f} GB/s: {_ms(step.reading)}; its products take {_ms(step.multiplying)}, the longer one counts"
     )
     yield f"caches and states {_ms(step.attending)}, launches and sampling {_ms(step.waiting)}{_linked(step.linking)}: {_ms(step.total)}"
-    first, rate = first_token_s(asked.traffic, asked.machine, eff, demand), asked.machine.flops / 1e12
+    rate = asked.machine.flops / 1e12
     yield (
         f"a prompt of {demand.prompt_tokens:,} tokens at {eff.mfu:.0%} of {rate:,.0f} TFLOPS in 16 bits{_narrow(asked.machine)}: "
-        f"{_ms(first)}"
+        f"{_ms(found.ttft_s.best)}"
     )
-    yield f"from {found.crossover:,.0f} sequences on, a step waits for arithmetic and not for weights"
+    yield f"from {crossover(asked):,.0f} sequences on, a step waits for arithmetic and not for weights"
     yield f"source: {eff.source}"
 
 
