@@ -45,7 +45,7 @@ def structures(case: Case) -> list[Plan]:
 
 
 def _is_beyond(case: Case, plan: Plan) -> bool:
-    return case.limit is not None and plan.ctx_tokens > case.limit
+    return case.limit is not None and plan.ctx_tokens > case.limit and case.may_turn("ctx_tokens")
 
 
 def settled(bench: Bench, plan: Plan) -> Trial:

@@ -18,7 +18,7 @@ SOURCE = "vLLM docs, configuration/optimization.md"
 
 def plans(plan: Plan, case: Case) -> Iterator[Plan]:
     """As few as are asked for; the search then takes as many as fit."""
-    if plan.sequences > case.least_sequences:
+    if plan.sequences > case.least_sequences and case.may_turn("sequences"):
         yield plan._replace(sequences=case.least_sequences)
 
 

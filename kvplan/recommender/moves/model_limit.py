@@ -18,7 +18,7 @@ SOURCE = "config.json, max_position_embeddings; vllm 0.33.0 config/model.py, _ge
 
 def plans(plan: Plan, case: Case) -> Iterator[Plan]:
     """The context at the limit, where it is beyond."""
-    if case.limit is not None and plan.ctx_tokens > case.limit:
+    if case.limit is not None and plan.ctx_tokens > case.limit and case.may_turn("ctx_tokens"):
         yield plan._replace(ctx_tokens=case.limit)
 
 

@@ -18,7 +18,7 @@ SOURCE = "vLLM docs, configuration/conserving_memory.md"
 
 def plans(plan: Plan, case: Case) -> Iterator[Plan]:
     """No more tokens than are asked for; the search then takes as many as fit."""
-    if plan.ctx_tokens > case.least_ctx:
+    if plan.ctx_tokens > case.least_ctx and case.may_turn("ctx_tokens"):
         yield plan._replace(ctx_tokens=case.least_ctx)
 
 
