@@ -13,16 +13,17 @@ from kvplan.estimator import Options, answer, speed
 from kvplan.estimator.registry import find_engine
 from kvplan.hardware import catalog
 from kvplan.perf import Performance
-from tests.bench import throughput
+from tests.bench.measured import cases
+from tests.bench.throughput import scored
 from tests.running import Run
 
 
-def found(*command: str, **options: str) -> Performance | None:
+def asked(*command: str, **options: str) -> Performance | None:
     return answer(Options(command=command, **options), elsewhere=False).performance
 
 
 def known(*command: str, **options: str) -> Performance:
-    performance = found(*command, **options)
+    performance = asked(*command, **options)
     assert performance is not None
     return performance
 
@@ -37,14 +38,14 @@ def test_one_stream_of_an_8b_on_an_h100(engine: str, bounds: tuple[float, float]
 
 
 def test_nothing_is_said_of_unknown_hardware() -> None:
-    assert found(model="llama-3.1-8b") is None
-    assert found(model="llama-3.1-8b", budget="80GiB") is None
-    assert found(model="llama-3.1-8b", gpu="mi308x") is None  # no rates published
+    assert asked(model="llama-3.1-8b") is None
+    assert asked(model="llama-3.1-8b", budget="80GiB") is None
+    assert asked(model="llama-3.1-8b", gpu="mi308x") is None  # no rates published
 
 
 def test_nothing_is_said_of_what_does_not_run() -> None:
-    assert found(model="llama-3.1-70b", gpu="l4") is None
-    assert found(model="llama-3.1-70b", gpu="l4", engine="vllm") is None
+    assert asked(model="llama-3.1-70b", gpu="l4") is None
+    assert asked(model="llama-3.1-70b", gpu="l4", engine="vllm") is None
 
 
 def test_a_pool_bounds_how_many_run_at_once() -> None:
@@ -66,8 +67,8 @@ def test_graphs_off_is_slower() -> None:
 
 def test_drafting_and_weights_that_travel_are_not_modeled() -> None:
     command = ("vllm", "serve", "qwen3-8b", "--max-model-len", "4096")
-    assert found(*command, "--cpu-offload-gb", "4", gpu="h100-sxm") is None
-    assert found(*command, "--speculative-config", '{"method": "ngram", "num_speculative_tokens": 4}', gpu="h100-sxm") is None
+    assert asked(*command, "--cpu-offload-gb", "4", gpu="h100-sxm") is None
+    assert asked(*command, "--speculative-config", '{"method": "ngram", "num_speculative_tokens": 4}', gpu="h100-sxm") is None
 
 
 LLAMA_SERVER = ("llama-server", "-m", "llama-3.1-8b", "-c", "4096", "-np", "1")
@@ -75,10 +76,10 @@ LLAMA_SERVER = ("llama-server", "-m", "llama-3.1-8b", "-c", "4096", "-np", "1")
 
 def test_layers_on_the_host_wait_for_memory_of_unknown_speed() -> None:
     assert known(*LLAMA_SERVER, gpu="rtx-3090", dtype="q4_k_m").decode_tokens_per_s.best > 80
-    assert found(*LLAMA_SERVER, "-ngl", "16", gpu="rtx-3090", dtype="q4_k_m") is None
-    assert found(*LLAMA_SERVER, "-nkvo", gpu="rtx-3090", dtype="q4_k_m") is None
-    assert found(*LLAMA_SERVER, "-dev", "none", gpu="rtx-3090", dtype="q4_k_m") is None
-    assert found(*LLAMA_SERVER, gpu="m4-max-128", dtype="q4_k_m") is not None
+    assert asked(*LLAMA_SERVER, "-ngl", "16", gpu="rtx-3090", dtype="q4_k_m") is None
+    assert asked(*LLAMA_SERVER, "-nkvo", gpu="rtx-3090", dtype="q4_k_m") is None
+    assert asked(*LLAMA_SERVER, "-dev", "none", gpu="rtx-3090", dtype="q4_k_m") is None
+    assert asked(*LLAMA_SERVER, gpu="m4-max-128", dtype="q4_k_m") is not None
 
 
 def test_flash_attention_off_is_slower_at_length() -> None:
@@ -186,8 +187,8 @@ def test_the_answer_shows_it(kvplan: Run) -> None:
 
 
 def test_measured_rows_lie_where_they_are_predicted(shared: Path) -> None:
-    cases, left_out = throughput.cases(shared / "facts" / "throughput.tsv")
-    results = sorted((throughput.scored(case) for case in cases), key=lambda one: abs(one.error))
+    found, left_out = cases(shared / "facts" / "throughput.tsv")
+    results = sorted((scored(case) for case in found), key=lambda one: abs(one.error))
     assert abs(results[len(results) // 2].error) <= 0.25
     assert sum(one.inside for one in results) >= 0.9 * len(results)
     assert sorted(one.width for one in results)[len(results) // 2] <= 1.6

@@ -42,13 +42,14 @@ REREAD = 0.42
 """Of the query heads that share a key head, the share that eager attention reads it again for when it decodes. Fitted to the tg rows of
 llama.cpp of May 2024, from 512 to 8192 tokens: 32 and 64 heads on 8."""
 
-APART = 1.25
+APART = 1.35
 """How much wider the range is where more than one card works: what joins them is known least (all-reduces without peer access, stages
 that wait)."""
 
 _TRT = "TensorRT-LLM performance.md v0.6.1 (28 rows: H100, A100, L40S), mlc-ai/llm-perf-bench#1"
 _VLLM = "vLLM quantized_kvcache.md (L4), vLLM blog 2026-04-22 (H100: 9 fits, 9 of a load test); club-3090 rows for cards with GDDR"
 _GGML = "XiongjieDai/GPU-Benchmarks-on-LLM-Inference (68 rows: 3070 to 4090, A6000, A100, H100, M1 Max, M3 Max)"
+_METAL = "Apple: 44 to 60 % of bandwidth in builds of 2023 and 2024, 86 % in one report of 2026 (M4), hence the wide range"
 _SPARK = "DGX Spark model throughput, 2026-05-24 (secondary)"
 _TORCH = "pytorch.org/blog/accelerating-generative-ai-2: 7B, not compiled, A100 80 GB, batch 1: 25.5 tokens/s; no other rows"
 _NO_GRAPHS = "one report of 59 tokens/s with graphs and 26 without them (DGX Spark); no other rows"
@@ -114,7 +115,7 @@ _TABLE = {
     **{(LAUNCHED, memory): _LAUNCHED for memory in ("hbm", "gddr", "unified")},
     (GGML, "hbm"): _LLAMA_CPP._replace(layer_s=150e-6),
     (GGML, "gddr"): _LLAMA_CPP,
-    (GGML, "unified"): _LLAMA_CPP._replace(mfu=0.45, source=f"{_GGML}; {_SPARK}"),
+    (GGML, "unified"): _LLAMA_CPP._replace(mfu=0.45, unpack=11.0, spread=1.6, source=f"{_GGML}; {_SPARK}; {_METAL}"),
     (EAGER, "hbm"): _EAGER,
     (EAGER, "gddr"): _EAGER,
     (EAGER, "unified"): _EAGER._replace(mbu=0.6),

@@ -8,7 +8,7 @@ from kvplan.core.model import ModelSpec, WeightGroup
 from kvplan.core.roles import TOWERS
 from kvplan.perf.values import Growth, Traffic
 
-_APART = ("embedding", "lm_head", "next_token", *TOWERS)  # an embedding looks up a row, the others stay out of a step
+_APART = ("embedding", "lm_head", "next_token", "encoder", *TOWERS)  # an embedding looks up a row, the others stay out of a step
 FLOAT32 = 4
 
 

@@ -90,3 +90,6 @@ def test_states_are_read_and_written_whatever_the_length() -> None:
 def test_encoders_stay_out_of_a_step() -> None:
     model = kvplan.load_model("llava-1.5-7b")
     assert traffic(model, HALF).dense_bytes < 2 * 6.7e9
+    whisper = kvplan.load_model("whisper-large-v3")
+    encoder = sum(group.n_params for group in whisper.groups() if group.role == "encoder")
+    assert traffic(whisper, HALF).dense_bytes <= 2 * (whisper.n_params - encoder)
