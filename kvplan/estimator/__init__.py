@@ -1,6 +1,5 @@
 """Joins a model, a workload, an engine and a node into one answer."""
 
-import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,12 @@ from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.estimator import engines, findings, inverse, machine, nodes, on_paper, precision
-from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal, Size
+from kvplan.estimator.answer import Candidate, Estimate, PlaceTotal
 from kvplan.estimator.demand import ANY, workload
+from kvplan.estimator.loading import sized as _model
+from kvplan.estimator.loading import stamp as _stamp
 from kvplan.estimator.options import Options, in_words
 from kvplan.estimator.registry import check_reads
-from kvplan.specs import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,22 +129,6 @@ def _places(node: Node, entries: tuple[Entry, ...]) -> tuple[Place, ...]:
     if "host" in used and all(place.id != "host" for place in found):
         found = (*found, Place("host", None))
     return found if node.gpus or "host" not in used else tuple(place for place in found if place.id in used)
-
-
-def _stamp(ref: str) -> tuple[int, int] | None:
-    """What changes when the file behind ``ref`` does."""
-    try:
-        found = os.stat(ref)
-    except (OSError, ValueError):  # ValueError: a name with a NUL or half a character
-        return None
-    return found.st_mtime_ns, found.st_size
-
-
-@lru_cache(maxsize=256)
-def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
-    """The model and its size; many requests for one model read and count it once, as long as its file stays as it is."""
-    model = load_model(ref)
-    return model, Size(model.n_params, model.n_active_params)
 
 
 @lru_cache(maxsize=256)

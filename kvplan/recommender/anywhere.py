@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from kvplan.core.device import Gpu
 from kvplan.core.errors import KvplanError
-from kvplan.estimator import on_paper
+from kvplan.estimator import engines, on_paper
+from kvplan.estimator.loading import loaded
 from kvplan.estimator.nodes import SIZES
 from kvplan.hardware import catalog
 from kvplan.recommender.asking import Asked, cases
@@ -13,7 +14,6 @@ from kvplan.recommender.case import Case
 from kvplan.recommender.request import Request
 from kvplan.recommender.search import settled
 from kvplan.recommender.trial import Bench, holds
-from kvplan.specs import load_model
 
 SERVER = "vllm"
 """What is run on rented cards where nobody says otherwise."""
@@ -51,8 +51,8 @@ def places(request: Request, most: int = _MOST) -> tuple[Place, ...]:
 
 def _by_size(request: Request, prices: dict[str, float]) -> Iterator[tuple[int, Gpu]]:
     """One, two, four or eight equal cards that could hold the weights at all, those of the least memory first."""
-    model = request.options.model
-    least = load_model(on_paper.parted(model)[0]).n_params * _LEAST_BITS / 8 if model else 0
+    model = request.options.model or engines.asked(request.options)[2].model or ""
+    least = loaded(on_paper.parted(model)[0]).n_params * _LEAST_BITS / 8
     cards = [catalog.find(gpu_id) for gpu_id in prices] or [gpu for gpu in catalog.candidates(0) if _is_usual(gpu)]
     nodes = ((n, gpu) for n in SIZES for gpu in cards if n * gpu.cuda_bytes > least)
     yield from sorted(nodes, key=lambda node: (node[0] * node[1].cuda_bytes, node[0]))
@@ -64,7 +64,7 @@ def _is_usual(gpu: Gpu) -> bool:
 
 
 def _is_gguf(request: Request) -> bool:
-    checkpoint = load_model(on_paper.parted(request.options.model or "")[0]).checkpoint
+    checkpoint = loaded(on_paper.parted(request.options.model or "")[0]).checkpoint
     return checkpoint is not None and checkpoint.format == "gguf"
 
 

@@ -5,13 +5,13 @@ from typing import NamedTuple
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.units import parse_count
 from kvplan.estimator import Estimate, Options, answer, engines, machine, on_paper
+from kvplan.estimator.loading import loaded
 from kvplan.recommender import rewriting
 from kvplan.recommender.case import Case, Dialect
 from kvplan.recommender.dialects import dialect
 from kvplan.recommender.engine_choice import choice
 from kvplan.recommender.plan import KNOBS, Plan
 from kvplan.recommender.request import Request
-from kvplan.specs import load_model
 
 DEFAULT_CTX, LEAST_CTX = 4096, 2048
 _OF_OPTIONS = {"dtype": "weights", "kv_dtype": "cache", "tp": "tp", "pp": "pp"}
@@ -30,7 +30,7 @@ def cases(request: Request) -> Asked:
     if options.command or options.engine is not None:
         return Asked((_case(request, options),), "it was asked for")
     ref, _ = on_paper.parted(options.model or "")
-    found = choice(load_model(ref), machine.node(options, probe=False))
+    found = choice(loaded(ref), machine.node(options, probe=False))
     named = [_case(request, options._replace(engine=name)) for name in found.engines if _may(options, name)]
     return Asked(tuple(named), found.why)
 
@@ -81,7 +81,7 @@ def _case(request: Request, options: Options) -> Case:
         Case(
             ref=ref,
             form=form,
-            model=first.model if form is None else load_model(ref),
+            model=first.model if form is None else loaded(ref),
             command=command,
             pasted=pasted,
             options=plain,
