@@ -80,6 +80,8 @@ def test_layers_on_the_host_wait_for_memory_of_unknown_speed() -> None:
     assert asked(*LLAMA_SERVER, "-nkvo", gpu="rtx-3090", dtype="q4_k_m") is None
     assert asked(*LLAMA_SERVER, "-dev", "none", gpu="rtx-3090", dtype="q4_k_m") is None
     assert asked(*LLAMA_SERVER, gpu="m4-max-128", dtype="q4_k_m") is not None
+    assert asked(*LLAMA_SERVER, "-ngl", "16", gpu="m4-max-128", dtype="q4_k_m") is not None  # the same memory
+    assert asked("llama-server", "-m", "llama-3.1-405b-fp8", "-c", "4096", "-np", "1", gpu="m4-max-128", dtype="q4_k_m") is None
 
 
 def test_flash_attention_off_is_slower_at_length() -> None:

@@ -84,15 +84,16 @@ def prepared(engine: Engine[object], settings: object, deployment: Deployment, m
         return None
     load = Workload(1, 1, 1)
     held = {entry.place: entry.size.best for entry in deployment.entries(load) if entry.term == "weights"}
-    if _waits_for_host(held, model, pace, node):
+    if _waits(held, model, pace, node):
         return None
     machine = _machine(model, pace, _used(node, pace, held))
     return None if machine is None else Prepared(pace, traffic(model, _shape(model, pace, deployment.kv(load))), machine)
 
 
-def _waits_for_host(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:
+def _waits(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:
+    """Whether steps wait for weights on the host; on shared memory for those that it does not hold, and a disk does."""
     if all(gpu.unified for gpu in node.gpus):
-        return False
+        return sum(held.values()) > sum(gpu.driver_bytes for gpu in node.gpus)
     embedding = sum(group.run_bytes(pace.dtype or model.stored_dtype) for group in model.weights if group.role == "embedding")
     return held.get("host", 0) - embedding > _ON_HOST * sum(held.values())
 
