@@ -13,7 +13,7 @@ from kvplan.estimator import Options, answer, speed
 from kvplan.estimator.registry import find_engine
 from kvplan.hardware import catalog
 from kvplan.perf import Performance
-from tests.bench.measured import cases
+from tests.bench.measured import MAX_LOAD, cases
 from tests.bench.throughput import scored
 from tests.running import Run
 
@@ -190,7 +190,7 @@ def test_the_answer_shows_it(kvplan: Run) -> None:
 
 def test_measured_rows_lie_where_they_are_predicted(shared: Path) -> None:
     found, left_out = cases(shared / "facts" / "throughput.tsv")
-    results = sorted((scored(case) for case in found), key=lambda one: abs(one.error))
+    results = sorted((scored(case) for case in found if case.kind != MAX_LOAD), key=lambda one: abs(one.error))
     assert abs(results[len(results) // 2].error) <= 0.25
     assert sum(one.inside for one in results) >= 0.9 * len(results)
     assert sorted(one.width for one in results)[len(results) // 2] <= 1.6

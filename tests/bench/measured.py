@@ -13,11 +13,15 @@ from kvplan.core.errors import KvplanError
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import speed
 from kvplan.hardware import catalog
+from kvplan.perf.steps import cache_bytes
 from kvplan.perf.traffic import Shape, traffic
 from kvplan.specs import paper
 
 SHORT_TOKENS = 512
 """What a row that names no length is taken to have written."""
+
+MAX_LOAD = "max-load throughput"
+"""Kind of the rows whose batch is what the pool holds: scored beside the bar, as they test the memory that is left, too."""
 
 _SAME = {
     "llama-7b": "llama-2-7b",
@@ -38,7 +42,6 @@ _CLASSES = (
 )
 _OUT = {
     "kernel GEMM": "one kernel, not a model",
-    "max-load throughput": "the batch is not given: it is what the pool of an engine that is not modeled holds",
     "KV capacity": "memory, not speed",
     "OOM fact": "memory, not speed",
 }
@@ -79,6 +82,8 @@ def _case(row: dict[str, str]) -> Case:
     kind = row["kind"]
     if kind in _OUT:
         raise OutOfScopeError(_OUT[kind])
+    if row["parallel"].startswith("DEP"):
+        raise OutOfScopeError("attention replicated and experts spread over cards, which is not modeled")
     if not re.fullmatch(r"[0-9.]+", row["value"]):
         raise OutOfScopeError("no number was measured")
     if "swaps" in row["note"]:
@@ -102,7 +107,10 @@ def _case(row: dict[str, str]) -> Case:
         tp=tp,
         pp=n_gpus // tp,
     )
+    moved = _moved(row, engine, traffic(model, Shape(model.stored_dtype, kv, kv, tp=tp)))
     demand, predicted = _asked(row, n_gpus)
+    if kind == MAX_LOAD:
+        demand = demand._replace(batch=_held(moved, gpu, demand))
     return Case(
         id=row["id"],
         kind=kind,
@@ -110,7 +118,7 @@ def _case(row: dict[str, str]) -> Case:
         gpu=f"{n_gpus}×{gpu.id}",
         source=row["source"],
         engine=engine,
-        traffic=_moved(row, engine, traffic(model, Shape(model.stored_dtype, kv, kv, tp=tp))),
+        traffic=moved,
         machine=machine,
         demand=demand,
         measured=float(row["value"]) / (1000 if row["unit"] == "ms" else 1),
@@ -145,44 +153,40 @@ def _moved(row: dict[str, str], engine: str, found: perf.Traffic) -> perf.Traffi
     return found._replace(dense_bytes=found.dense_bytes * min(1.0, beside / both))
 
 
+def _held(moved: perf.Traffic, gpu: Gpu, demand: perf.Demand) -> int:
+    """Whole requests that lie in 0.9 of what weights and 4 GB leave, TensorRT-LLM's default share."""
+    free = gpu.cuda_bytes - moved.dense_bytes - moved.expert_bytes - moved.row_flops - 4e9  # an embedding like the head, 2 bytes each
+    return max(1, int(0.9 * free / cache_bytes(moved.growth, demand.prompt_tokens + demand.output_tokens)))
+
+
 def _asked(row: dict[str, str], n_gpus: int) -> tuple[perf.Demand, Callable[[perf.Performance], perf.Range]]:
     """What was measured: the demand, and how to read the measured quantity."""
     batch, prompt, depth = (_number(row[name]) for name in ("batch_or_conc", "isl", "osl_or_depth"))
     chunk = 512 if row["engine"] == "llama.cpp" else 8192
     eager = "May 2024" in row["source"] or "Dec 2023" in row["source"]  # llama.cpp's flash attention was an option then
     demand = perf.Demand(batch or 1, prompt or 1, depth or 1, chunk_tokens=chunk, eager_scores=eager)
-    match row["kind"]:
-        case "fixed-batch throughput":
-            return demand, lambda found: _scaled(found.requests_per_s, (depth or 0) / n_gpus)
-        case "TTFT":
+    match row["kind"].split(",")[0], row["metric"].partition(" ")[0]:
+        case ("TTFT", _) | ("load test", "TTFT"):
             return demand, lambda found: found.ttft_s
-        case "llama.cpp pp" | "batch-1 prefill":
+        case "load test", "ITL":
+            return demand, lambda found: found.tpot_s
+        case (("fixed-batch throughput" | "max-load throughput" | "load test"), _):
+            return demand, lambda found: _scaled(found.requests_per_s, (depth or 0) / n_gpus)
+        case (("llama.cpp pp" | "batch-1 prefill"), _):
             return demand, lambda found: _inverse(found.ttft_s, prompt or 0)
-        case "llama.cpp tg" | "batch-1 decode":
-            short = demand._replace(output_tokens=depth or SHORT_TOKENS)
-            return short, lambda found: found.decode_tokens_per_s
-        case "decode vs context":
+        case (("llama.cpp tg" | "batch-1 decode"), _):
+            return demand._replace(output_tokens=depth or SHORT_TOKENS), lambda found: found.decode_tokens_per_s
+        case "decode vs context", _:
             return demand._replace(prompt_tokens=depth or 1, output_tokens=1), lambda found: found.decode_tokens_per_s
-        case "ITL fit vs context":
+        case "ITL fit vs context", _:
             return demand._replace(output_tokens=1), lambda found: found.tpot_s
-        case kind if kind.startswith("load test"):
-            return demand, _under_load(row["metric"], depth or 0)
-        case other:
+        case other, _:
             raise OutOfScopeError(f"{other}: not a kind that is scored")
 
 
 def _number(text: str) -> int | None:
     found = re.fullmatch(r"~?(\d+)", text)
     return int(found[1]) if found else None
-
-
-def _under_load(metric: str, n_output: int) -> Callable[[perf.Performance], perf.Range]:
-    """Of a load test its medians, and what it writes with prompts read between."""
-    if metric.startswith("TTFT"):
-        return lambda found: found.ttft_s
-    if metric.startswith("ITL"):
-        return lambda found: found.tpot_s
-    return lambda found: _scaled(found.requests_per_s, n_output)
 
 
 def _scaled(found: perf.Range, factor: float) -> perf.Range:
