@@ -9,9 +9,9 @@ from kvplan.recommender.asking import Asked, cases
 from kvplan.recommender.case import GOALS, Case
 from kvplan.recommender.costs import cost_order, priced
 from kvplan.recommender.proposing import ladder, proposal, rejected
-from kvplan.recommender.request import Request, request
+from kvplan.recommender.request import Request, in_words
 from kvplan.recommender.result import Proposal, Recommendation, Rejected, Rung
-from kvplan.recommender.search import MOST_PROPOSED, Outcome, search
+from kvplan.recommender.search import MOST_PROPOSED, Outcome, explore
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -30,7 +30,7 @@ def recommend(model: str, *, goal: str | None = None, keep: str = "", **options:
     commas. The answer has ``proposals`` (command, estimate, headroom, quality risk, changes, why not more), ``rejected`` and
     ``ladder``. Raises KvplanError for a wrong request.
     """
-    return answer(request(model, options, goal=goal, keep=keep))
+    return answer(in_words(model, options, goal=goal, keep=keep))
 
 
 def answer(asked: Request) -> Recommendation:
@@ -45,7 +45,7 @@ def answer(asked: Request) -> Recommendation:
 def _on(found: Asked) -> Recommendation:
     outcomes: list[Outcome] = []
     for case in found.cases:
-        outcomes.append(search(case))
+        outcomes.append(explore(case))
         if outcomes[-1].fitting:
             break
     chosen = outcomes[-1] if outcomes[-1].fitting else outcomes[0]
@@ -67,7 +67,7 @@ def _said(outcome: Outcome, why_engine: str) -> Recommendation:
 
 def _anywhere(asked: Request) -> Recommendation:
     """The best proposal of each node, the smallest node first; with prices the cheapest first."""
-    found = [(place, search(place.asked.cases[0])) for place in places(asked)]
+    found = [(place, explore(place.asked.cases[0])) for place in places(asked)]
     served = [(place, outcome) for place, outcome in found if outcome.fitting]
     if not served:
         raise RequestError(

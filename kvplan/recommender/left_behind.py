@@ -1,12 +1,12 @@
 """The last resort: layers, or the experts of some, on the host."""
 
 from kvplan.core.units import GIB
+from kvplan.estimator.inverse import largest
 from kvplan.recommender.plan import Plan
 from kvplan.recommender.trial import Bench, Trial, holds
 
 USUAL_HOST_BYTES = 64 * GIB
 """What a host is taken to have where nobody said its size."""
-_MOST_MORE = 4
 
 
 def left_behind(bench: Bench, trial: Trial) -> Trial | None:
@@ -30,11 +30,20 @@ def _beyond_cards(trial: Trial) -> int:
 
 
 def _shared(bench: Bench, plan: Plan) -> list[Trial]:
-    """The first split between cards and host that fits for certain."""
+    """The split that leaves the most on the cards for certain, near the one that the engine would choose; cards are not filled evenly."""
     layers, experts = bench.demand(plan).moved
-    for less in range(_MOST_MORE if (layers, experts) != (None, None) else 0):
-        kept = None if layers is None else max(0, layers - less)
-        found = bench.demand(plan._replace(gpu_layers=kept, cpu_moe=None if experts is None else experts + less))
-        if holds(bench, found):
-            return [found]
-    return []
+    if (layers, experts) == (None, None):
+        return []
+    n_layers = bench.case.model.n_layers
+
+    def kept(n: int) -> Plan:
+        return plan._replace(cpu_moe=n_layers - n) if layers is None else plan._replace(gpu_layers=n, cpu_moe=experts)
+
+    def missing(n: int) -> int:
+        trial = bench.demand(kept(n))
+        return min(0, trial.short_bytes) if trial.fits else max(1, trial.short_bytes)
+
+    likely = n_layers - (experts or 0) if layers is None else layers
+    most = largest(missing, guess=max(1, likely), most=max(1, likely))
+    found = bench.demand(kept(most))
+    return [found] if most and holds(bench, found) else []

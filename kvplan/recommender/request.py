@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.estimator import Options
-from kvplan.estimator.options import in_words
+from kvplan.estimator.options import in_words as options_in_words
 from kvplan.recommender.case import GOALS
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ class Request(NamedTuple):
     prices: tuple[tuple[str, float], ...] = ()
 
 
-def request(model: str, options: "Keywords", *, goal: str | None, keep: str) -> Request:
+def in_words(model: str, options: "Keywords", *, goal: str | None, keep: str) -> Request:
     """The request that keywords make. Raises RequestError for a goal that there is not."""
     if goal is not None and goal not in GOALS:
         raise RequestError("bad_goal", f"--goal {goal}: no such goal", hint=did_you_mean(goal, GOALS) or f"known: {', '.join(GOALS)}")
-    return Request(in_words(model, options), goal, tuple(filter(None, keep.split(","))))
+    return Request(options_in_words(model, options), goal, tuple(filter(None, keep.split(","))))

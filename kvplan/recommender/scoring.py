@@ -2,6 +2,7 @@
 
 import math
 
+from kvplan.estimator import Estimate
 from kvplan.recommender import quality, rewriting
 from kvplan.recommender.case import Case
 from kvplan.recommender.plan import Plan
@@ -13,7 +14,8 @@ _WILLING = 0.35
 """Doublings that one point of risk must bring: for quality no gain makes up for it, without a goal few do."""
 _CHANGE = 10.0
 _CHECKPOINT = 0.75
-_EAGER, _ON_HOST, _SHORTER = 1.5, 6.0, 0.9
+_EAGER, _ON_HOST, _ALL_ON_HOST, _SHORTER = 1.5, 3.0, 12.0, 0.9
+_HOST_IS_SLOWER = 10
 _EPSILON = 1e-9
 
 
@@ -35,9 +37,22 @@ def _eased(case: Case, plan: Plan) -> float:
         found += _EAGER
     if plan.step_tokens and plan.step_tokens < case.start.step_tokens:
         found += math.log2(case.start.step_tokens / plan.step_tokens) / 4
-    if (plan.gpu_layers is not None and plan.gpu_layers <= case.model.n_layers) or plan.cpu_moe is not None:
-        found += _ON_HOST
+    left = _left_behind(case, plan)
+    found += _ON_HOST + _ALL_ON_HOST * left if left else 0
     return found + (_SHORTER if plan.ctx_tokens < case.start.ctx_tokens else 0)
+
+
+def _read_bytes(found: Estimate) -> int:
+    """About what a token has to read where no speed is known; what lies on the host beside cards counts as much as it is slower."""
+    slower = _HOST_IS_SLOWER if found.node.gpus else 1
+    return max(1, sum(place.needed.best * (slower if place.place.id == "host" else 1) for place in found.places))
+
+
+def _left_behind(case: Case, plan: Plan) -> float:
+    """The share of the layers, or of their experts, that is on the host though there are cards."""
+    n_layers = case.model.n_layers + 1
+    layers = 0 if plan.gpu_layers is None else max(0, n_layers - plan.gpu_layers)
+    return max(layers, plan.cpu_moe or 0) / n_layers
 
 
 def _value(bench: Bench, trial: Trial) -> float:
@@ -48,7 +63,7 @@ def _value(bench: Bench, trial: Trial) -> float:
         return plan.ctx_tokens
     if goal == "latency":
         alone = bench.alone(plan).found or trial.found
-        return 1 / (seconds_per_token(alone) or max(1, alone.fullest.needed.best) / 1e12)
+        return 1 / (seconds_per_token(alone) or _read_bytes(alone) / 1e12)
     if goal in ("throughput", "cost"):
         per_s = tokens_per_s(trial.found) or plan.sequences
         return per_s / (plan.tp * plan.pp if goal == "cost" else 1)

@@ -1,5 +1,6 @@
 """Every structure that the moves make of the start, eased where it does not fit, grown where it does, ranked."""
 
+from itertools import islice
 from typing import NamedTuple
 
 from kvplan.recommender.case import Case
@@ -10,7 +11,7 @@ from kvplan.recommender.plan import Plan
 from kvplan.recommender.scoring import score
 from kvplan.recommender.trial import Bench, Trial, holds
 
-MOST_GROWN, MOST_PROPOSED = 10, 5
+MOST_GROWN, MOST_PROPOSED, MOST_SPLIT = 10, 5, 4
 
 
 class Outcome(NamedTuple):
@@ -21,12 +22,13 @@ class Outcome(NamedTuple):
     failed: tuple[Trial, ...]
 
 
-def search(case: Case) -> Outcome:
+def explore(case: Case) -> Outcome:
     """Looks at each structure once, and grows the likely ones."""
     bench = Bench(case)
     looked = [settled(bench, plan) for plan in structures(case)]
     if not any(holds(bench, trial) for trial in looked):
-        looked = [left_behind(bench, trial) or trial for trial in looked]
+        nearest = sorted(looked, key=lambda trial: (trial.plan.cache != case.start.cache, trial.short_bytes))
+        looked += islice((found for trial in nearest if (found := left_behind(bench, trial)) is not None), MOST_SPLIT)
     fitting = sorted((trial for trial in looked if holds(bench, trial)), key=lambda trial: -_promise(bench, trial))
     best = [_chosen(bench, trial) for trial in fitting[:MOST_GROWN]]
     best.sort(key=lambda trial: -score(bench, trial))
