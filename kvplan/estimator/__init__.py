@@ -31,8 +31,8 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
     forward, usage, tp, pp, dp, ep, gpu, gpus, budget, ram, host. The answer has ``verdict``, ``needed`` (bytes: low, best, high),
-    ``entries``, ``kv``, ``phases``, ``capacity``, ``performance``, ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a
-    wrong request.
+    ``entries``, ``kv``, ``phases``, ``capacity``, ``performance``, ``fits_on`` and ``findings``. No hardware is probed. Raises
+    KvplanError for a wrong request.
     """
     return answer(in_words(model, options))
 
