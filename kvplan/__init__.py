@@ -1,28 +1,45 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
-``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref,
-ctx=[…])`` what many settings take. Importing kvplan costs
-nothing; what is used is imported then.
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
+settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ. Importing kvplan costs nothing;
+what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvplan.comparer import compare
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
     from kvplan.estimator.sweep import Sweep, sweep
+    from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "Sweep", "__version__", "estimate", "load_model", "sweep", "verify"]
+__all__ = [
+    "Estimate",
+    "KvplanError",
+    "Recommendation",
+    "Sweep",
+    "__version__",
+    "compare",
+    "estimate",
+    "load_model",
+    "recommend",
+    "sweep",
+    "verify",
+]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
     "KvplanError": "kvplan.core.errors",
+    "Recommendation": "kvplan.recommender",
     "Sweep": "kvplan.estimator.sweep",
+    "compare": "kvplan.comparer",
     "estimate": "kvplan.estimator",
     "load_model": "kvplan.specs",
+    "recommend": "kvplan.recommender",
     "sweep": "kvplan.estimator.sweep",
     "verify": "kvplan.verifier",
 }

@@ -23,6 +23,7 @@ ENGINE = (
     Option("--dp", "Replicas that share requests.", "Engine", "N"),
     Option("--ep", "Devices over which experts are spread.", "Engine", "N"),
 )
+COMMAND_FILE = Option("--command-file", "Read the engine's command from FILE; - is stdin.", "Engine", "FILE")
 HARDWARE = (
     Option("--gpu", "A GPU by id or name, also h100-sxm:8, rtx-4090+rtx-3060-12, local or none.", "Hardware", "ID"),
     Option("--gpus", "How many of them.", "Hardware", "N"),

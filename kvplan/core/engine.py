@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 from kvplan.core.device import Node
 from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Pace
 from kvplan.core.workload import Workload
 
 
@@ -157,6 +158,10 @@ class Engine(Protocol[S]):
 
     def limits(self, settings: S) -> tuple[int | None, int | None]:
         """The longest sequence and the most sequences at once that the settings allow, None where nothing limits them."""
+        ...
+
+    def pace(self, settings: S) -> Pace | None:
+        """What of the settings bears on time; None where nobody modeled how long they take (drafting, weights moved in each step)."""
         ...
 
     def shown(self, settings: S) -> Mapping[str, int | float | str | bool | None]:

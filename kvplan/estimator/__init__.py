@@ -26,16 +26,17 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
     forward, usage, tp, pp, dp, ep, gpu, gpus, budget, ram, host, calibration. The answer has ``verdict``, ``needed`` (bytes:
-    low, best, high), ``entries``, ``kv``, ``phases``, ``capacity``, ``fits_on`` and ``findings``. No hardware is probed. Raises
-    KvplanError for a wrong request.
+    low, best, high), ``entries``, ``kv``, ``phases``, ``capacity``, ``performance``, ``fits_on`` and ``findings``. No hardware is
+    probed. Raises KvplanError for a wrong request.
     """
     return answer(in_words(model, options))
 
 
-def answer(options: Options, *, probe: bool = False) -> Estimate:
+def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> Estimate:
     """Where each byte goes for this request, and whether it fits.
 
-    ``probe`` looks for an attached GPU when the request names no hardware. Raises RequestError for a wrong request.
+    ``probe`` looks for an attached GPU when the request names no hardware, ``elsewhere`` for nodes that would do where this one
+    does not. Raises RequestError for a wrong request.
     """
     engine, version, parsed, model, size, node = subject.subject(options, probe=probe)
     commanded = len(options.command) > 1  # its flags are the limits, whatever the workload; a program's name alone says nothing
@@ -78,7 +79,11 @@ def answer(options: Options, *, probe: bool = False) -> Estimate:
             *findings.of_pool(engine.name, deployment, node, load, capacity),
         ),
     )
-    if found.verdict in ("fits", "tight"):
+    if node.gpus:
+        from kvplan.estimator import speed
+
+        found = found._replace(performance=speed.of(found, engine, settings, deployment))
+    if found.verdict in ("fits", "tight") or not elsewhere:
         return found
     from kvplan.hardware import catalog
 

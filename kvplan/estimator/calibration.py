@@ -79,7 +79,7 @@ class CalibratedEngine:
         self._engine, self._calibration = engine, calibration
         self.name, self.versions, self.options, self.formats = engine.name, engine.versions, engine.options, engine.formats
         self.follows, self.parse, self.resolve = engine.follows, engine.parse, engine.resolve
-        self.command, self.limits, self.shown = engine.command, engine.limits, engine.shown
+        self.command, self.limits, self.shown, self.pace = engine.command, engine.limits, engine.shown, engine.pace
 
     def deploy(self, model: ModelSpec, settings: object, node: Node) -> Deployment:
         """The deployment, calibrated on such a GPU."""

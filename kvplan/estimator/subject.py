@@ -1,19 +1,17 @@
 """What a request is about, whatever its workload: engine, model and hardware; each model and deployment is made once."""
 
-import os
 from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Deployment, Engine, Parsed
-from kvplan.core.errors import KvplanError
+from kvplan.core.errors import KvplanError, RequestError
 from kvplan.core.model import ModelSpec
-from kvplan.estimator import engines, machine
+from kvplan.estimator import engines, machine, on_paper, precision
 from kvplan.estimator.answer import Size
+from kvplan.estimator.loading import sized, stamp
 from kvplan.estimator.options import Options
 from kvplan.estimator.registry import check_reads
-from kvplan.specs import load_model
-from kvplan.specs.config import UnknownArchitectureError
 
 
 class Subject(NamedTuple):
@@ -34,63 +32,55 @@ def subject(options: Options, *, probe: bool) -> Subject:
     had.
     """
     engine, version, parsed, meant = engines.asked(options, default=_default_engine(options))
-    ref = options.model or parsed.model or ""
-    model, size = _model(ref, _stamp(ref))
+    ref, form = on_paper.parted(options.model or parsed.model or "")
+    model, size = sized(ref, stamp(ref))
     check_reads(engine, model)
     scheme = None if meant.is_plain and model.quantization is None else meant.checkpoint
+    if form is not None:
+        parsed, scheme = _as_formed(parsed, options, form, engine.name)
     if scheme:
-        model = _on_paper(ref, _stamp(ref), scheme)
+        model = _on_paper(ref, stamp(ref), scheme)
     if parsed.draft is not None:
-        model = _drafted((ref, _stamp(ref)), scheme, (parsed.draft, _stamp(parsed.draft)))
+        model = _drafted((ref, stamp(ref)), scheme, (parsed.draft, stamp(parsed.draft)))
     node = machine.node(options, probe=probe)
     if options.calibration is not None:
         from kvplan.estimator.calibration import calibrated
 
-        engine = calibrated(engine, node, options.calibration, _stamp(options.calibration))
+        engine = calibrated(engine, node, options.calibration, stamp(options.calibration))
     return Subject(engine, version, parsed, model, size, node)
+
+
+def _as_formed(parsed: Parsed, options: Options, form: str, engine: str) -> tuple[Parsed, str | None]:
+    """The checkpoint on paper that the model's name asks for, under that name."""
+    if options.dtype is not None:
+        raise RequestError("contradiction", f"--dtype {options.dtype}: the model's name says '{form}' already", hint="give one of them")
+    return parsed._replace(model=options.model or parsed.model), precision.read(form, engine).checkpoint
 
 
 def _default_engine(options: Options) -> str:
     """The engine where nobody named one: the one that runs the model's file as it lies."""
     if options.engine is not None or options.command or options.model is None:
         return engines.DEFAULT_ENGINE
-    model, _ = _model(options.model, _stamp(options.model))
+    ref, form = on_paper.parted(options.model)
+    if form is not None:
+        return precision.runs(form, engines.DEFAULT_ENGINE, engines.GGUF_ENGINE)
+    model, _ = sized(ref, stamp(ref))
     return engines.GGUF_ENGINE if model.checkpoint is not None and model.checkpoint.format == "gguf" else engines.DEFAULT_ENGINE
-
-
-def _stamp(ref: str) -> tuple[int, int] | None:
-    """What changes when the file behind ``ref`` does."""
-    try:
-        found = os.stat(ref)
-    except (OSError, ValueError):  # ValueError: a name with a NUL or half a character
-        return None
-    return found.st_mtime_ns, found.st_size
-
-
-@lru_cache(maxsize=256)
-def _model(ref: str, stamp: tuple[int, int] | None) -> tuple[ModelSpec, Size]:
-    """The model and its size; many requests for one model read and count it once, as long as its file stays as it is."""
-    try:
-        model = load_model(ref)
-    except UnknownArchitectureError as problem:
-        problem.offering(ref)
-        raise
-    return model, Size(model.n_params, model.n_active_params)
 
 
 @lru_cache(maxsize=256)
 def _on_paper(ref: str, stamp: tuple[int, int] | None, name: str) -> ModelSpec:
     from kvplan.specs.paper import requantized
 
-    return requantized(_model(ref, stamp)[0], name)
+    return requantized(sized(ref, stamp)[0], name)
 
 
 @lru_cache(maxsize=64)
 def _drafted(key: tuple[str, tuple[int, int] | None], scheme: str | None, draft: tuple[str, tuple[int, int] | None]) -> ModelSpec:
     """The model with the one that drafts for it; without, where that can't be loaded, which the engine then says."""
-    model = _on_paper(*key, scheme) if scheme else _model(*key)[0]
+    model = _on_paper(*key, scheme) if scheme else sized(*key)[0]
     try:
-        return model._replace(draft=_model(*draft)[0])
+        return model._replace(draft=sized(*draft)[0])
     except KvplanError:
         return model._replace()
 

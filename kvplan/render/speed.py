@@ -1,42 +1,69 @@
-"""Timings as text and JSON."""
+"""How fast, in two lines; with ``--explain`` where a step's and a prompt's seconds go."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from kvplan.verifier.timings import Spread, Timings
-
-
-def as_json(timings: Timings | None) -> dict[str, object] | None:
-    """The key ``timings`` of ``kvplan verify``: ``Timings`` with its names; None of what took no time, like a trace."""
-    if timings is None:
-        return None
-    tpot = timings.tpot_s
-    return {
-        **timings._asdict(),
-        "ttft_s": timings.ttft_s._asdict(),
-        "tpot_s": tpot and tpot._asdict(),
-        "tpot_by_decile_s": list(timings.tpot_by_decile_s),
-    }
+from kvplan.core.units import format_size
+from kvplan.perf import Machine, Performance, Range
+from kvplan.perf.efficiency import efficiency
+from kvplan.perf.roofline import crossover, decode_step
+from kvplan.perf.steps import touched_bytes
 
 
-def lines(timings: Timings | None) -> Iterator[str]:
-    """Time to first token, time per output token, rate, and how the time grows; nothing of a trace."""
-    if timings is None:
-        return
-    passes = f"{timings.n_repeats} {'pass' if timings.n_repeats == 1 else 'passes'} after {timings.n_warmup}"
-    yield f"time to first token: {_spread(timings.ttft_s)} · {passes}, made in {seconds(timings.build_s)}"
-    if timings.tpot_s is None:
-        return
-    yield f"time per output token: {_spread(timings.tpot_s)} · {timings.n_steps} {'step' if timings.n_steps == 1 else 'steps'}"
-    if len(timings.tpot_by_decile_s) > 1:
-        yield f"from the first steps to the last: {' '.join(seconds(mean) for mean in timings.tpot_by_decile_s)}"
-    rate, low, high = timings.decode_tokens_per_s, timings.decode_tokens_per_s_min, timings.decode_tokens_per_s_max
-    yield f"decode: {rate:,.1f} tokens/s ({low:,.1f} – {high:,.1f})"
+def lines(found: Performance) -> tuple[str, str]:
+    """The four figures with their ranges, and what was asked."""
+    demand = found.of.demand
+    at_once = f", one of {demand.batch:,} every {_span(found.tpot_s, 1000)} ms" if demand.batch > 1 else ""
+    return (
+        f"speed: {_figure(found.ttft_s, 's')} to the first token, {_figure(found.decode_tokens_per_s, 'tokens/s')}{at_once}",
+        f"{_figure(found.requests_per_s, 'requests/s')} of {demand.prompt_tokens:,} tokens read and {demand.output_tokens:,} written",
+    )
 
 
-def _spread(spread: Spread) -> str:
-    return f"{seconds(spread.p50)} (p95 {seconds(spread.p95)}, {seconds(spread.min)} – {seconds(spread.max)})"
+def explanation(found: Performance) -> str:
+    """The arithmetic of a step and of a prompt."""
+    return "\n".join(["speed (modeled)", *(f"  {text}" for text in _lines(found))])
 
 
-def seconds(value: float) -> str:
-    """A time in seconds or milliseconds."""
-    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.1f} ms"
+def _lines(found: Performance) -> Iterable[str]:
+    asked = found.of
+    eff, demand = efficiency(asked.engine, asked.machine.memory), asked.demand
+    step, n_bytes = decode_step(asked.traffic, asked.machine, eff, demand), touched_bytes(asked.traffic, demand.batch)
+    yield (
+        f"a step of {demand.batch:,} reads {format_size(round(n_bytes))} of weights at {eff.mbu:.0%} of "
+        f"{asked.machine.bandwidth / 1e9:,.0f} GB/s: {_ms(step.reading)}; its products take {_ms(step.multiplying)}, the longer one counts"
+    )
+    yield f"caches and states {_ms(step.attending)}, launches and sampling {_ms(step.waiting)}{_linked(step.linking)}: {_ms(step.total)}"
+    rate = asked.machine.flops / 1e12
+    yield (
+        f"a prompt of {demand.prompt_tokens:,} tokens at {eff.mfu:.0%} of {rate:,.0f} TFLOPS in 16 bits{_narrow(asked.machine)}: "
+        f"{_ms(found.ttft_s.best)}"
+    )
+    yield f"from {crossover(asked):,.0f} sequences on, a step waits for arithmetic and not for weights"
+    yield f"source: {eff.source}"
+
+
+def _narrow(machine: Machine) -> str:
+    if machine.product_flops == machine.flops:
+        return ""
+    return f" ({machine.product_flops / 1e12:,.0f} in the weights' type, of which less is reached)"
+
+
+def _linked(seconds: float) -> str:
+    return f", between cards {_ms(seconds)}" if seconds else ""
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.3g} ms" if seconds < 1 else f"{seconds:,.3g} s"
+
+
+def _figure(found: Range, unit: str) -> str:
+    return f"{_short(found.best)} {unit} ({_span(found, 1)})"
+
+
+def _span(found: Range, factor: float) -> str:
+    return f"{_short(found.low * factor)} – {_short(found.high * factor)}"
+
+
+def _short(value: float) -> str:
+    """Two digits that count, three from a hundred on: no range here is narrower."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"

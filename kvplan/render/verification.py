@@ -1,7 +1,7 @@
 """A verification as text and JSON: each term's estimate beside what was measured."""
 
 from kvplan.core.units import format_size
-from kvplan.render import speed, without_cache
+from kvplan.render import timed, without_cache
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned
 from kvplan.verifier.observed import phases
@@ -22,7 +22,7 @@ def text(found: Verification) -> str:
     missed = not_seen(record)
     unseen = (*notes(found), *((f"not seen: {'; '.join(one.message for one in missed)}",) if missed else ()))
     saved = (f"recorded in {', '.join(map(str, found.saved))}",) if found.saved else ()
-    took = (*speed.lines(record.timings), *without_cache.lines(found))
+    took = (*timed.lines(record.timings), *without_cache.lines(found))
     return "\n".join((head, "", *lines, "", *took, versions, *unseen, *saved, _verdict(found), ""))
 
 
@@ -37,7 +37,7 @@ def as_json(found: Verification) -> dict[str, object]:
             "workload": {key: getattr(record.job, key) for key in ("ctx_tokens", "batch", "prompt_tokens")},
             "outcome": record.outcome,
             "terms": [_term(term) for term in found.terms],
-            "timings": speed.as_json(record.timings),
+            "timings": timed.as_json(record.timings),
             "no_cache": without_cache.as_json(found),
             "versions": record.versions,
             "device": record.device._asdict(),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvplan.core.units import format_size
-from kvplan.render import speed
+from kvplan.render import timed
 from kvplan.render.table import aligned
 from kvplan.verifier.record import Record
 from kvplan.verifier.verification import Verification
@@ -23,7 +23,7 @@ def as_json(found: Verification) -> dict[str, object] | None:
     return {
         "outcome": without.outcome,
         "error": without.error,
-        "timings": speed.as_json(without.timings),
+        "timings": timed.as_json(without.timings),
         "peak_bytes": _peak(without),
         "cached_peak_bytes": _peak(found.record),
         "decode_factor": _factor(found.record, without),
@@ -42,12 +42,12 @@ def lines(found: Verification) -> Iterator[str]:
 
 
 def _row(name: str, record: Record) -> tuple[str, ...]:
-    timings, peak = record.timings, _peak(record)
-    rate = timings.decode_tokens_per_s if timings else None
+    took, peak = record.timings, _peak(record)
+    rate = took.decode_tokens_per_s if took else None
     return (
         name,
         "-" if rate is None else f"{rate:,.1f}",
-        "-" if timings is None or timings.tpot_s is None else speed.seconds(timings.tpot_s.p50),
+        "-" if took is None or took.tpot_s is None else timed.seconds(took.tpot_s.p50),
         "-" if peak is None else format_size(peak),
         "" if record.outcome == "ran" else record.outcome,
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kvplan.estimator import estimate
-from kvplan.render import speed, without_cache
+from kvplan.render import timed as shown
+from kvplan.render import without_cache
 from kvplan.verifier import Verification, files, timings
 from kvplan.verifier.child.timing import timed
 from kvplan.verifier.record import Device, Job, Phase, Record, Snapshot
@@ -85,29 +86,29 @@ def test_parts_of_the_positions(steps: tuple[float, ...], deciles: tuple[float, 
 def test_a_prefill_alone_has_no_decode_steps() -> None:
     found = summary([Pass(1.0, ())], batch=4, n_warmup=1, build_s=0.5)
     assert (found.tpot_s, found.tpot_by_decile_s, found.decode_tokens_per_s) == (None, (), None)
-    assert [line.partition(":")[0] for line in speed.lines(found)] == ["time to first token"]
-    answer = speed.as_json(found)
+    assert [line.partition(":")[0] for line in shown.lines(found)] == ["time to first token"]
+    answer = shown.as_json(found)
     assert answer
     assert answer["tpot_s"] is None
 
 
 def test_timings_as_text_and_json() -> None:
     found = summary([Pass(1.5, (0.02, 0.04))], batch=2, n_warmup=1, build_s=0.5)
-    assert list(speed.lines(found)) == [
+    assert list(shown.lines(found)) == [
         "time to first token: 1.50 s (p95 1.50 s, 1.50 s – 1.50 s) · 1 pass after 1, made in 500.0 ms",
         "time per output token: 20.0 ms (p95 40.0 ms, 20.0 ms – 40.0 ms) · 2 steps",
         "from the first steps to the last: 20.0 ms 40.0 ms",
         "decode: 66.7 tokens/s (66.7 – 66.7)",
     ]
-    answer = speed.as_json(found)
+    answer = shown.as_json(found)
     assert answer
     assert answer["ttft_s"] == {"p50": 1.5, "p95": 1.5, "min": 1.5, "max": 1.5}
     assert timings.from_json(json.loads(json.dumps(answer))) == found
 
 
 def test_a_trace_takes_no_time() -> None:
-    assert speed.as_json(None) is None
-    assert list(speed.lines(None)) == []
+    assert shown.as_json(None) is None
+    assert list(shown.lines(None)) == []
 
 
 def winding() -> Callable[[], float]:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Pace
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import command, spelled
 from kvplan.engines.vllm.deployment import Deployment
@@ -64,6 +65,19 @@ class VllmEngine:
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:
         """``--max-model-len`` and ``--max-num-seqs``."""
         return settings.max_model_len, settings.max_num_seqs
+
+    def pace(self, settings: Settings) -> Pace | None:
+        """Prompts in chunks, steps as graphs; drafting and weights that stay on the host are not modeled."""
+        if settings.speculative is not None or settings.cpu_offload_bytes:
+            return None
+        return Pace(
+            engine="launched" if settings.enforce_eager else "served",
+            dtype=settings.dtype,
+            chunk_tokens=settings.max_num_batched_tokens,
+            tp=settings.tp,
+            pp=settings.pp,
+            dp=settings.dp,
+        )
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every plain setting but the version, which the answer shows beside them."""

@@ -1,0 +1,178 @@
+"""How fast a deployment is: hands ``perf`` what its engine, its cards and its places say."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kvplan import perf
+from kvplan.core.device import Gpu, Node
+from kvplan.core.dtypes import dtype
+from kvplan.core.engine import Deployment, Engine
+from kvplan.core.errors import RequestError
+from kvplan.core.ledger import KvPlan
+from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Pace
+from kvplan.core.workload import Workload
+from kvplan.estimator import inverse
+from kvplan.estimator.answer import Estimate
+from kvplan.perf.traffic import Shape, traffic
+
+_PCIE = {"3": 32e9, "4": 64e9, "5": 128e9}
+_LINK = re.compile(r"([0-9.]+) ?([GT])B/s")
+_ON_HOST = 0.02
+"""Of the weights, beside the embedding: more on the host, and each step waits for memory of which nobody said how fast it is."""
+
+WHOLE_PROMPT = 2**31
+MOST_READY = 512
+_FP4 = ("nvfp4", "float4_e2m1")
+
+
+class Prepared(NamedTuple):
+    """What no workload changes; ``at`` is what sweeps call."""
+
+    pace: Pace
+    traffic: perf.Traffic
+    machine: perf.Machine
+
+    def at(self, load: Workload, batch: int, *, cached_tokens: int = 0) -> perf.Performance:
+        """The speed with ``batch`` sequences of this load running at once in each replica; ``cached_tokens`` of each prompt are shared."""
+        demand = perf.Demand(
+            batch=batch,
+            prompt_tokens=load.prompt_tokens,
+            output_tokens=max(1, load.decode_steps),
+            cached_tokens=cached_tokens,
+            chunk_tokens=self.pace.chunk_tokens or WHOLE_PROMPT,
+            eager_scores=self.pace.eager_scores,
+            together=self.pace.together,
+        )
+        return perf.performance(self.traffic, self.machine, demand, self.pace.engine)
+
+
+_ready: dict[int, tuple[Deployment, Prepared | None]] = {}
+
+
+def of(found: Estimate, engine: Engine[object], settings: object, deployment: Deployment) -> perf.Performance | None:
+    """The speed of what was asked for, with as many sequences at once as run; None where none does, or too little is known."""
+    key = id(deployment)  # which the deployment beside it keeps taken
+    if key not in _ready:
+        if len(_ready) >= MOST_READY:
+            _ready.clear()
+        _ready[key] = deployment, prepared(engine, settings, deployment, found.model, found.node)
+    ready = _ready[key][1]
+    if ready is None:
+        return None
+    batch = _running(found, deployment, engine.limits(settings)[1])
+    return ready.at(found.workload, batch) if batch else None
+
+
+def _running(found: Estimate, deployment: Deployment, limit: int | None) -> int:
+    """Sequences that run at once: as many as asked for, as the engine takes, as its pool holds."""
+    asked = min(found.workload.batch, limit or found.workload.batch)
+    if found.refusals:
+        return 0
+    if found.verdict != "does_not_fit":
+        return asked
+    if found.capacity is None or found.capacity.n_blocks is None:
+        return 0
+    return inverse.at_once(deployment, found.node, found.workload._replace(batch=asked))
+
+
+def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
+    """The deployment's speed but for the workload; None where the hardware or the way it runs is not known well enough."""
+    pace = engine.pace(settings)
+    if pace is None or not node.gpus:
+        return None
+    load = Workload(1, 1, 1)
+    held = {entry.place: entry.size.best for entry in deployment.entries(load) if entry.term == "weights"}
+    if _waits(held, model, pace, node):
+        return None
+    machine = _machine(model, pace, _used(node, pace, held))
+    return None if machine is None else Prepared(pace, traffic(model, _shape(model, pace, deployment.kv(load))), machine)
+
+
+def _waits(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:
+    """Whether steps wait for weights on the host; on shared memory for those that it does not hold, and a disk does."""
+    if all(gpu.unified for gpu in node.gpus):
+        return sum(held.values()) > sum(gpu.driver_bytes for gpu in node.gpus)
+    embedding = sum(group.run_bytes(pace.dtype or model.stored_dtype) for group in model.weights if group.role == "embedding")
+    return held.get("host", 0) - embedding > _ON_HOST * sum(held.values())
+
+
+def _used(node: Node, pace: Pace, held: dict[str, int]) -> list[tuple[Gpu, int]]:
+    """The cards of a replica, with the weights on each."""
+    gpus = [(gpu, held.get(f"gpu{i}", 0)) for i, gpu in enumerate(node.gpus)]
+    return [(gpu, n_bytes) for gpu, n_bytes in gpus if n_bytes][: pace.tp * pace.pp] or gpus[:1]
+
+
+def _machine(model: ModelSpec, pace: Pace, used: list[tuple[Gpu, int]]) -> perf.Machine | None:
+    """The slowest card where all share each layer; where they follow each other, the mean by what each has to read."""
+    mean = _slowest if pace.tp > 1 else _in_turn
+    sizes = [n_bytes for _, n_bytes in used]
+    rates = [(gpu.bandwidth_gb_s or 0.0, *peaks(gpu, model, pace.engine)) for gpu, _ in used]
+    if not all(all(rate) for rate in rates):
+        return None
+    bandwidth, plain, products = (mean(list(zip(column, sizes, strict=True))) for column in zip(*rates, strict=True))
+    first = used[0][0]
+    return perf.Machine(
+        memory=memory(first),
+        bandwidth=bandwidth * 1e9,
+        flops=plain * 1e12,
+        product_flops=products * 1e12,
+        link_bandwidth=link(first.interconnect),
+        tp=pace.tp,
+        pp=min(pace.pp, len(used)),
+        dp=pace.dp,
+    )
+
+
+def _slowest(rates: Iterable[tuple[float, int]]) -> float:
+    return min(rate for rate, _ in rates)
+
+
+def _in_turn(rates: list[tuple[float, int]]) -> float:
+    return sum(max(1, n) for _, n in rates) / sum(max(1, n) / rate for rate, n in rates)
+
+
+def memory(gpu: Gpu) -> str:
+    """The kind of memory: ``unified`` with a host, ``hbm``, else ``gddr``."""
+    return "unified" if gpu.unified else "hbm" if gpu.memory_type.startswith("HBM") else "gddr"
+
+
+def peaks(gpu: Gpu, model: ModelSpec, engine: str) -> tuple[float, float]:
+    """Dense TFLOPS in 16 bits, and in the type in which this class of engines multiplies such weights; zero where nobody published it.
+
+    llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits of the catalogue.
+    """
+    plain = gpu.bf16_tflops or gpu.fp16_tflops or 0.0
+    if engine == perf.GGML:
+        least = (gpu.int8_tops or 0.0) / 4  # Pascal multiplies bytes, hardly halves
+        plain = max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least)
+        return plain, plain
+    main = max(model.groups(), key=lambda group: group.n_params).dtype or model.stored_dtype
+    if engine != perf.EAGER and main.startswith("float8"):
+        return plain, gpu.fp8_tflops or plain
+    if engine != perf.EAGER and main in _FP4 and model.quantization != "mxfp4":
+        return plain, gpu.fp4_tflops or plain
+    return plain, plain
+
+
+def link(interconnect: str) -> float:
+    """B/s between two cards, both directions; a bridge joins only pairs and is often left out, so the bus counts there."""
+    found = _LINK.search(interconnect)
+    if found and "bridge" not in interconnect:
+        return float(found[1]) * (1e12 if found[2] == "T" else 1e9)
+    bus = re.search(r"PCIe([345])", interconnect)
+    return _PCIE[bus[1] if bus else "4"] / (2 if "x8" in interconnect else 1)
+
+
+def _shape(model: ModelSpec, pace: Pace, kv: KvPlan) -> Shape:
+    return Shape(pace.dtype or model.stored_dtype, _elem_bytes(kv.k_dtype, kv), _elem_bytes(kv.v_dtype, kv), tp=pace.tp)
+
+
+def _elem_bytes(name: str, kv: KvPlan) -> float:
+    """Bytes of a cached element; engines have types of their own, which are of 8 bits unless they say otherwise."""
+    try:
+        found = dtype(name)
+    except RequestError:
+        return 0.5 if "4" in name else 1.0
+    return found.block_bytes / found.block_elems
