@@ -15,11 +15,11 @@ class Word(NamedTuple):
 class Gpus(NamedTuple):
     """The accelerators that a file asks for.
 
-    ``count`` is per replica; None where nothing is said, 0 where the file says that there is none. ``names`` are labels, products,
+    ``n_gpus`` is per replica; None where nothing is said, 0 where the file says that there is none. ``names`` are labels, products,
     instance types or accelerator fields as written; of several, each one must do (``alternatives`` of SkyPilot, GKE and the like).
     """
 
-    count: int | None = None
+    n_gpus: int | None = None
     names: tuple[Word, ...] = ()
     memory_mib: int | None = None
 
