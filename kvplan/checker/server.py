@@ -1,6 +1,6 @@
 """What deployment files hold: a server as it is written, before anything is looked up."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -58,9 +58,18 @@ class Unreadable(NamedTuple):
     reason: str
 
 
+def _none(_: str) -> Iterable["Text"]:
+    return ()
+
+
 class Text(NamedTuple):
-    """A file as it is given to the document formats: its path relative to the root of the check, and its text."""
+    """A file as it is given to the document formats: its path relative to the root of the check, and its text.
+
+    ``others`` gives the other files of its folder and of the check that hold a text, the nearest first: some settings stand apart from
+    the server that they are for (KServe's runtimes).
+    """
 
     path: str
     text: str
     variables: Mapping[str, str] = {}
+    others: Callable[[str], Iterable["Text"]] = _none
