@@ -43,15 +43,30 @@ class Tried(NamedTuple):
     problem: str | None = None
 
 
+class Typical(NamedTuple):
+    """What the servers are for, where the project's settings say it: tokens of an ordinary sequence, sequences at once."""
+
+    ctx_tokens: int | None = None
+    concurrency: int | None = None
+
+
 class Case(NamedTuple):
-    """One server: as written, as read, as the engine parses it, and tried on each accelerator that it may get."""
+    """One server: as written, as read, as the engine parses it, and tried on each accelerator that it may get.
+
+    ``neighbors`` are the other servers of its ``co_located`` group, with what they read as.
+    """
 
     server: Server
     reading: Reading
     parsed: Parsed | None
     tried: tuple[Tried, ...]
     unresolved: tuple[str, ...]
-    neighbors: tuple[Server, ...] = ()
+    neighbors: tuple[Reading, ...] = ()
+    typical: Typical = Typical()
+
+    def says(self, *flags: str) -> bool:
+        """Whether any of these flags stands in the command, in any spelling."""
+        return self.at(*flags).text.lstrip("-").partition("=")[0].replace("_", "-") in {flag.lstrip("-") for flag in flags}
 
     def at(self, *flags: str) -> Word:
         """Where the first of these flags stands, the server's first word or line where none does."""
