@@ -6,7 +6,7 @@ from kvplan.core.units import GIB
 from kvplan.render.checked import row
 
 NAME = "markdown"
-_SIGNS = {"error": "❌", "warning": "⚠️", "note": "ℹ️"}  # noqa: RUF001
+_SIGNS = {"error": "❌", "warning": "⚠️", "note": "ℹ️"}
 _VERDICTS = {"fits": "fits", "tight": "tight", "does_not_fit": "**does not fit**", "unknown": "unknown"}
 
 
