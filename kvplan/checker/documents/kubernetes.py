@@ -1,0 +1,58 @@
+"""Kubernetes manifests: whatever holds a pod, found by its shape; lists, patches and LeaderWorkerSets too.
+
+Source: Kubernetes API reference; LeaderWorkerSet docs/concepts (leaderWorkerTemplate: ``size`` pods a group, of which one leads).
+"""
+
+import re
+from collections.abc import Iterator
+
+from kvplan.checker import pods, templates
+from kvplan.checker.server import Server, Text, Unreadable
+from kvplan.checker.yaml_nodes import Node, documents
+
+KIND = "kubernetes"
+_EXTENSIONS = (".yaml", ".yml", ".json", ".tpl", ".tmpl", ".j2", ".template")
+_SHAPE = re.compile(r"^\s*[\"']?(?:- )?kind[\"']?:", re.MULTILINE)
+_OTHERS = ("serving.kserve.io", "production-stack.vllm.ai", "nvidia.com", "kaito.sh")
+"""Groups whose objects hold pods and have a format of their own."""
+
+
+def claims(file: Text) -> bool:
+    """YAML with an object that has containers."""
+    return file.path.lower().endswith(_EXTENSIONS) and "containers" in file.text and _SHAPE.search(file.text) is not None
+
+
+def servers(file: Text) -> Iterator[Server | Unreadable]:
+    """Every container of every pod, in the file's order; documents that are broken lose only themselves."""
+    found = list(documents(templates.readable(file)))
+    config = pods.config_maps([document for document in found if isinstance(document, Node)])
+    for document in found:
+        if isinstance(document, Unreadable):
+            yield document
+            continue
+        for thing in pods.objects(document):
+            yield from _servers(thing, file.path, config)
+
+
+def _servers(thing: Node, path: str, config: dict[str, Node]) -> Iterator[Server]:
+    group = (thing.get("apiVersion").text or "").partition("/")[0]
+    if not thing.get("kind") or group in _OTHERS:
+        return
+    if thing.get("kind").text == "LeaderWorkerSet":
+        yield from _group(thing, path, config)
+        return
+    for pod in pods.pods(thing, KIND, path, config):
+        yield from pods.servers(pod)
+
+
+def _group(thing: Node, path: str, config: dict[str, Node]) -> Iterator[Server]:
+    """The leader's server with the cards of the whole group; without a leader of its own a worker leads."""
+    template = thing.get("spec", "leaderWorkerTemplate")
+    size = template.get("size").number or 1
+    worker = template.get("workerTemplate", "spec")
+    leader = template.get("leaderTemplate", "spec") or worker
+    base = pods.Pod(leader, KIND, path, thing.get("metadata", "name").text, thing.get("spec", "replicas").number or 1, config)
+    helping = max((server.gpus.n_gpus or 0 for server in pods.servers(base._replace(spec=worker))), default=0)
+    for server in pods.servers(base):
+        cards = server.gpus.n_gpus
+        yield server._replace(gpus=server.gpus._replace(n_gpus=cards if not cards and not helping else (cards or 0) + helping * (size - 1)))
