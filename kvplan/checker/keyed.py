@@ -25,8 +25,9 @@ def flags(pairs: Iterable[tuple[Word, Node]], names: Mapping[str, str] | None = 
 
 def flag(name: str, key: Word, value: Node) -> Iterator[Word]:
     """``--name value`` where the key stands; a switch that is off is its opposite, what has parts is JSON."""
-    if value.style == "plain" and value.truth is not None and value.kind == "scalar":
-        yield key._replace(text=f"--{name}" if value.truth else f"--no-{name}")
+    if value.kind == "scalar" and value.style == "plain" and value.truth is not None:
+        if value.truth or not name.startswith("disable-"):  # what is not disabled needs no words
+            yield key._replace(text=f"--{name}" if value.truth else f"--no-{name}")
     elif value.kind == "scalar":
         yield key._replace(text=f"--{name}")
         yield value.word or key

@@ -6,7 +6,7 @@ AMD's k8s-device-plugin labeller.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kvplan.checker.server import Gpus, Word
 from kvplan.checker.yaml_nodes import Node
@@ -27,29 +27,35 @@ _HINTS = re.compile(r"gpu|accelerator|instance", re.IGNORECASE)
 _COUNTED = re.compile(
     r"(?:nvidia|amd)\.com/gpu(?:\.shared)?|gpu\.intel\.com/(?:xe|i915)|habana\.ai/gaudi|google\.com/tpu|aws\.amazon\.com/neuron\w*"
 )
-_MIG = re.compile(r"nvidia\.com/(mig-\d+(?:c\.\d+)?g\.\d+gb(?:\.\w+)?)")
+_MIG = re.compile(r"nvidia\.com/mig-(\d+(?:c\.\d+)?g\.\d+gb(?:\.\w+)?)")
 
 Labels = Mapping[str, tuple[Word, ...]]
 
 
-def gpus(spec: Node, container: Node, *, resource: str | None = None) -> Gpus:
-    """What ``container`` of the pod ``spec`` gets; ``resource`` is one more name under which cards are counted."""
-    n_gpus, slice_ = _counted(container.get("resources"), resource)
-    terms = [labels for labels in _terms(spec) if labels]
-    names = [word for labels in terms for word in _named(labels, slice_)]
-    if not names and slice_:
-        names = [slice_._replace(text=slice_.text.upper().replace("G.", "g.").replace("GB", "gb"))]
+def gpus(spec: Node, container: Node) -> Gpus:
+    """What ``container`` of the pod ``spec`` gets."""
+    n_gpus, resource = _counted(container.get("resources"))
+    return chosen(n_gpus, resource, _terms(spec))
+
+
+def chosen(n_gpus: int | None, resource: Word | None, terms: Iterable[Labels]) -> Gpus:
+    """``n_gpus`` of a resource (``nvidia.com/mig-1g.5gb`` are slices) on nodes with the labels of one of the ``terms``."""
+    sliced = _MIG.fullmatch(resource.text) if resource else None
+    cut = sliced[1] if sliced else ""
+    terms = [labels for labels in terms if labels]
+    names = [word for labels in terms for word in _named(labels, cut)]
+    if not names and cut and resource:
+        names = [resource._replace(text=f"MIG-{cut}")]
     memory = next((words[0].text for labels in terms for key, words in labels.items() if key == _MEMORY and len(words) == 1), "")
     return Gpus(n_gpus, tuple(dict.fromkeys(names)), int(memory) if memory.isdecimal() else None)
 
 
-def _counted(resources: Node, resource: str | None) -> tuple[int | None, Word | None]:
-    """How many cards or slices, and the slice's name."""
+def _counted(resources: Node) -> tuple[int | None, Word | None]:
+    """How many of what is a card or a slice of one."""
     for where in (resources.get("limits"), resources.get("requests")):
         for key, value in where.named():
-            sliced = _MIG.fullmatch(key.text)
-            if sliced or _COUNTED.fullmatch(key.text) or key.text == resource:
-                return value.number, key._replace(text=sliced[1]) if sliced else None
+            if _MIG.fullmatch(key.text) or _COUNTED.fullmatch(key.text):
+                return value.number, key
     return None, None
 
 
@@ -73,15 +79,12 @@ def expressions(term: Node) -> dict[str, tuple[Word, ...]]:
     }
 
 
-def _named(labels: Labels, slice_: Word | None) -> tuple[Word, ...]:
+def _named(labels: Labels, cut: str) -> tuple[Word, ...]:
     """The cards that labels name: by product, else by machine, else by what looks like it; a slice of one is called so."""
     key = next((key for key in (*PRODUCTS, *INSTANCES) if key in labels), None)
     key = key or next((key for key in labels if _HINTS.search(key) and key not in (_MEMORY, _PARTITION)), None)
     words = labels[key] if key else ()
-    partition = labels.get(_PARTITION, (None,))[0]
-    cut = f"mig-{partition.text}" if partition else slice_.text if slice_ else ""
+    cut = cut or next((word.text for word in labels.get(_PARTITION, ())), "")
     if not cut or key in INSTANCES:
         return words
-    return tuple(
-        word if "mig-" in word.text.lower() else word._replace(text=f"{word.text}-MIG-{cut.removeprefix('mig-')}") for word in words
-    )
+    return tuple(word if "MIG-" in word.text.upper() else word._replace(text=f"{word.text}-MIG-{cut}") for word in words)
