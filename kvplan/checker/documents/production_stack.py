@@ -6,7 +6,7 @@ become which flags, what the templates say by themselves, and that keys they don
 
 from collections.abc import Iterator
 
-from kvplan.checker import pods, selectors, templates
+from kvplan.checker import lmcache, pods, selectors, templates
 from kvplan.checker.keyed import flag, flags
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
@@ -70,7 +70,7 @@ def _server(path: str, spec: Node, model: Node) -> Server:
         path,
         model.line,
         command,
-        {**pods.environment(spec, {}), **pods.environment(model, {}), **_cache(cache)},
+        {**pods.environment(spec, {}), **pods.environment(model, {}), **lmcache.variables(cache)},
         image,
         "vllm",
         gpus=_gpus(model, ray),
@@ -95,23 +95,7 @@ def _flags(model: Node, config: Node, ray: Node) -> Iterator[Word]:
     if ray:
         yield from flag("distributed-executor-backend", Word("", ray.line), Node("scalar", ray.line, said="ray"))
     yield from config.get("extraArgs").words()
-    cache = model.get("lmcacheConfig")
-    if cache.get("enabled").truth:
-        connector = "LMCacheConnector" if config.get("v0").text == "1" else "LMCacheConnectorV1"
-        role = cache.get("kvRole").text or "kv_both"
-        yield Word("--kv-transfer-config", cache.line, cache.column)
-        yield Word(f'{{"kv_connector":"{connector}","kv_role":"{role}"}}', cache.line, cache.column)
-
-
-def _cache(cache: Node) -> dict[str, Word]:
-    """Variables that LMCache's settings become. Sizes are in GB."""
-    env = {}
-    devices, size = cache.get("cudaVisibleDevices").word, cache.get("cpuOffloadingBufferSize").word
-    if devices:
-        env["CUDA_VISIBLE_DEVICES"] = devices
-    if size and cache.get("enabled").truth and not cache.get("enablePD").truth:
-        env |= {"LMCACHE_LOCAL_CPU": size._replace(text="True"), "LMCACHE_MAX_LOCAL_CPU_SIZE": size}
-    return env
+    yield from lmcache.connector(model.get("lmcacheConfig"), legacy=config.get("v0").text == "1")
 
 
 def _gpus(model: Node, ray: Node) -> Gpus:
