@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kvplan.checker import variables
+from kvplan.checker.program import base
 from kvplan.checker.server import Word
 from kvplan.checker.shell_tokens import ESCAPED_DOLLAR, Piece, Token, tokens
 
@@ -24,13 +25,16 @@ _ENDS = ("\n", ";", "&", "&&", "|", "||", "|&", ";;", ";&", ";;&", "(", ")")
 
 
 class Run(NamedTuple):
-    """A command: its words, and the variables that its process gets from the script or from before its name."""
+    """A command: its words, the variables that its process gets from the script or from before its name, whether the next one waits."""
 
     words: tuple[Word, ...]
     env: Mapping[str, Word]
+    in_background: bool = False
 
 
-def commands(script: Word, known: Mapping[str, str], arguments: Sequence[Word] | None = None, env: Mapping[str, Word] = {}) -> Iterator[Run]:
+def commands(
+    script: Word, known: Mapping[str, str], arguments: Sequence[Word] | None = None, env: Mapping[str, Word] = {}
+) -> Iterator[Run]:
     """The commands of a script in their order. ``known`` are variables that win over what the script says; ``arguments`` are ``$@``.
 
     Lines are those of the file that holds the script; its columns are right where each of its lines begins at the script's column.
@@ -61,7 +65,7 @@ class _Script:
                 i = defined
                 continue
             end = next((j for j in range(i, len(script)) if script[j].operator in _ENDS), len(script))
-            yield from self._command([token for token in script[i:end]])
+            yield from self._command(script[i:end], script[end].operator if end < len(script) else "")
             i = end + 1
 
     def uncalled(self) -> Iterator[Run]:
@@ -93,7 +97,7 @@ class _Script:
         self._functions[word] = script[at + 1 : end]
         return end + 1
 
-    def _command(self, said: list[Token]) -> Iterator[Run]:
+    def _command(self, said: list[Token], ends: str) -> Iterator[Run]:
         documents = [token for token in said if token.kind == "document"]
         said = _without_redirections([token for token in said if token.kind != "document"])
         while said and said[0].is_bare and said[0].raw in _AROUND and said[0].items is None:
@@ -105,7 +109,7 @@ class _Script:
             self._loop(said)
             said = []
         if self._count <= MAX_COMMANDS and said:
-            yield from self._simple(said)
+            yield from self._simple(said, ends)
         for document in documents:
             yield from self._nested(self._text(document.pieces), document.line, document.column, self.arguments)
 
@@ -119,17 +123,8 @@ class _Script:
             else:
                 self._values.pop(name, None)
 
-    def _simple(self, said: list[Token]) -> Iterator[Run]:
-        own: dict[str, Word] = {}
-        while said and (assigned := _ASSIGNED.match(said[0].raw)) and said[0].pieces and said[0].pieces[0].kind == "bare":
-            token = said.pop(0)
-            name, value = assigned[1], self._assigned(token, assigned)
-            if not said:
-                self._assign(name, value, token, adds=bool(assigned[2]))
-            elif value is not None:
-                own[name] = value
-        if not said:
-            return
+    def _simple(self, said: list[Token], ends: str) -> Iterator[Run]:
+        own = self._own(said)
         words = tuple(word for token in said for word in self._expanded(token))
         if not words:
             return
@@ -144,9 +139,21 @@ class _Script:
             for word in words[1:]:
                 self._values.pop(word.text, None)
         else:
-            yield from self._started(words, own)
+            yield from self._started(words, own, ends)
 
-    def _started(self, words: tuple[Word, ...], own: dict[str, Word]) -> Iterator[Run]:
+    def _own(self, said: list[Token]) -> dict[str, Word]:
+        """Take the assignments off: those before a command are its own, those alone are the script's."""
+        own: dict[str, Word] = {}
+        while said and (assigned := _ASSIGNED.match(said[0].raw)) and said[0].pieces and said[0].pieces[0].kind == "bare":
+            token = said.pop(0)
+            name, value = assigned[1], self._assigned(token, assigned)
+            if not said:
+                self._assign(name, value, token, adds=bool(assigned[2]))
+            elif value is not None:
+                own[name] = value
+        return own
+
+    def _started(self, words: tuple[Word, ...], own: dict[str, Word], ends: str) -> Iterator[Run]:
         """A program; of a shell with a text that is a script, what that runs."""
         inner = inner_script(words)
         if inner is not None and self._depth < _MAX_DEPTH:
@@ -154,7 +161,7 @@ class _Script:
             yield from self._nested(text.text, text.line, text.column, arguments)
             return
         exported = {name: self._values[name] for name in self._exported if name in self._values}
-        yield Run(words, {**exported, **own})
+        yield Run(words, {**exported, **own}, ends == "&")
 
     def _nested(self, text: str, line: int, column: int, arguments: tuple[Word, ...] | None) -> Iterator[Run]:
         if self._depth >= _MAX_DEPTH:
@@ -273,11 +280,6 @@ def inner_script(words: Sequence[Word]) -> tuple[Word, tuple[Word, ...]] | None:
             wrapped = spaced[-1].text.removeprefix("--wrap=")
             return spaced[-1]._replace(text=wrapped), ()
     return None
-
-
-def base(word: str) -> str:
-    """A program by its name alone: no folder of either kind of system, no .exe."""
-    return re.split(r"[/\\]", word)[-1].removesuffix(".exe")
 
 
 def _replaced(text: str, known: Mapping[str, str]) -> str:

@@ -31,6 +31,7 @@ class Server(NamedTuple):
     variables replaced where their value is known. Formats with settings of their own (Helm values, ``engine_kwargs``) say them as the
     engine's flags, each with the line that it stands on. ``engine`` is set where the format itself names it, ``model`` where it stands
     beside the command. ``unresolved`` are names of variables that nothing gives a value. ``co_located`` names what shares its GPUs.
+    ``pinned`` is the engine's version where the file installs one.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Server(NamedTuple):
     shared_memory: Word | None = None
     co_located: str | None = None
     unresolved: tuple[str, ...] = ()
+    pinned: Word | None = None
 
 
 class Unreadable(NamedTuple):

@@ -199,7 +199,9 @@ class _Lexer:
         while i < len(text) and text[i] != '"':
             if text[i] == "\\":
                 following = text[i + 1 : i + 2]
-                parts.append({"\n": "", "$": ESCAPED_DOLLAR}.get(following, following if following in ('"', "\\", "`") else "\\" + following))
+                parts.append(
+                    {"\n": "", "$": ESCAPED_DOLLAR}.get(following, following if following in ('"', "\\", "`") else "\\" + following)
+                )
                 i += 2
             elif text[i] in "$`":
                 end = self._variable(i)
