@@ -95,18 +95,24 @@ def _one(node: Node) -> tuple[Word, ...]:
 
 
 def environment(container: Node, config: Mapping[str, Node]) -> dict[str, Word]:
-    """Variables with a value in the file, those of ConfigMaps in it too; where the value is elsewhere, the name is left out."""
+    """A container's variables with a value in the file, those of ConfigMaps in it too."""
     env: dict[str, Word] = {}
     for source in container.get("envFrom").items:
         data = config.get(source.get("configMapRef", "name").text or "", MISSING)
         env.update({key.text: value.word for key, value in data.named() if value.word})
-    for variable in container.get("env").items:
+    return {**env, **variables(container.get("env"), env, config)}
+
+
+def variables(listed: Node, above: Mapping[str, Word], config: Mapping[str, Node] = {}) -> dict[str, Word]:
+    """A list of names and values; where the value is elsewhere, in a secret or a field, the name is left out."""
+    env: dict[str, Word] = {}
+    for variable in listed.items:
         name, value = variable.get("name").text, variable.get("value").word
         reference = variable.get("valueFrom", "configMapKeyRef")
         if reference:
             value = config.get(reference.get("name").text or "", MISSING).get(reference.get("key").text or "").word
         if name and value:
-            env[name] = replaced(value, env)
+            env[name] = replaced(value, {**above, **env})
         elif name:
             env.pop(name, None)
     return env
