@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import yaml
 
@@ -17,7 +18,8 @@ _SEPARATOR = re.compile(r"^---(?=\s|$).*$|^\.\.\.[ \t]*$", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|>{7})( .*)?$|^={7}$", re.MULTILINE)
 
 
-class Node(NamedTuple):
+@dataclass(frozen=True, slots=True)  # mypy 2.4 crashes on a NamedTuple that holds itself
+class Node:
     """A value of a document and where it begins; what is not there is ``MISSING``, whose values are all missing, too.
 
     ``kind`` says which of the other fields holds its content. ``plain`` scalars stand without quotes; a ``block`` scalar's text begins
@@ -76,6 +78,11 @@ class Node(NamedTuple):
     def words(self) -> tuple[Word, ...]:
         """The scalars of a list."""
         return tuple(word for item in self.items if (word := item.word) is not None)
+
+    def over(self, base: "Node") -> "Node":
+        """A map with what ``base`` says besides."""
+        said = {name.said for name, _ in self.pairs}
+        return replace(self, pairs=(*(pair for pair in base.pairs if pair[0].said not in said), *self.pairs))
 
     def named(self) -> Iterator[tuple[Word, "Node"]]:
         """Keys and values of a map in their order; of a key that stands twice, the last."""
@@ -139,7 +146,7 @@ class _Open:
 
     def __init__(self, event: "yaml.Event", anchor: str | None) -> None:
         self.is_map = isinstance(event, yaml.MappingStartEvent)
-        self.mark, self.anchor = event.start_mark, anchor
+        self.event, self.anchor = event, anchor
         self.children: list[Node] = []
 
 
@@ -183,7 +190,7 @@ class _Builder:
         size = 1 + sum(self._sizes.get(id(child), 1) for child in children)
         if size > MAX_NODES:
             raise _TooMuch(f"more than {MAX_NODES:,} values, its aliases expanded")
-        line, column = self._first + closed.mark.line, closed.mark.column + 1
+        line, column = self._place(closed.event)
         if closed.is_map:
             node = Node("map", line, column, pairs=_merged(list(zip(children[::2], children[1::2], strict=False))))
         else:
@@ -192,8 +199,7 @@ class _Builder:
         self._add(node, closed.anchor)
 
     def _scalar(self, event: "yaml.ScalarEvent") -> Node:
-        mark = event.start_mark
-        line, column = self._first + mark.line, mark.column + 1
+        line, column = self._place(event)
         if event.style in ("|", ">"):
             return Node(
                 "scalar",
@@ -201,9 +207,13 @@ class _Builder:
                 column,
                 event.value,
                 style="literal" if event.style == "|" else "folded",
-                text_column=self._indent(mark.line + 1),
+                text_column=self._indent(line - self._first + 1),
             )
         return Node("scalar", line, column, event.value, style="quoted" if event.style else "plain")
+
+    def _place(self, event: "yaml.Event") -> tuple[int, int]:
+        mark = event.start_mark
+        return (self._first + mark.line, mark.column + 1) if mark else (self._first, 1)
 
     def _indent(self, index: int) -> int:
         """The column at which the text below a block's indicator begins."""
