@@ -32,4 +32,5 @@ class Report(NamedTuple):
 
 def in_order(found: Sequence[Found]) -> tuple[Found, ...]:
     """By file, line, column and id; each once."""
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.file, one.line, one.column, one.rule, one.message)))
+    by_place = {(one.file, one.line, one.column, one.rule, one.message): one for one in reversed(found)}
+    return tuple(by_place[place] for place in sorted(by_place))

@@ -68,6 +68,7 @@ _BESIDE = re.compile(
     r"scheduler|autoscal|monitor|dashboard|docs|loader|puller|download",
     re.IGNORECASE,
 )
+_ELSEWHERE = ("cpu", "npu", "tpu", "hpu")
 _PREFIXES = ("sudo", "env", "exec", "nohup", "time", "command", "setsid", "start", "call")
 
 
@@ -94,17 +95,20 @@ def servers(written: Server, known: Mapping[str, str]) -> Iterator[Server]:
     )
     seen: set[tuple[str | None, str]] = set()
     for run in runs:
-        found = of_run(written, run)
+        found = of_run(written, run, by_image=inner is None)
         if found is None:
             continue
-        key = (found.engine, "exec" if run.words[0].text == "exec" else " ".join(word.text for word in found.command))
+        key = (found.engine, "exec" if run.words[:1] and run.words[0].text == "exec" else " ".join(word.text for word in found.command))
         if key not in seen:
             seen.add(key)
             yield found
 
 
-def of_run(written: Server, run: scripts.Run) -> Server | None:
-    """The server that one command starts, None where it starts none."""
+def of_run(written: Server, run: scripts.Run, *, by_image: bool = True) -> Server | None:
+    """The server that one command starts, None where it starts none.
+
+    ``by_image``: the command is what the image gets; of a script's commands, each starts what it names.
+    """
     words, env = _stripped(run)
     if not words and written.image is None:
         return None
@@ -113,6 +117,7 @@ def of_run(written: Server, run: scripts.Run) -> Server | None:
     entry = written._replace(command=words, env=env)
     container = containers.read(words)
     if container is not None:
+        by_image = True
         merged = {**{name: value for name, value in env.items() if name in container.env}, **container.env}
         entry = written._replace(
             command=container.words,
@@ -126,17 +131,17 @@ def of_run(written: Server, run: scripts.Run) -> Server | None:
         inner = scripts.inner_script(entry.command)
         if inner is not None:
             return next(servers(entry, {}), None)
-    return _recognized(entry, words[0].line if words else written.line)
+    return _recognized(entry, words[0].line if words else written.line, by_image=by_image)
 
 
-def _recognized(entry: Server, line: int) -> Server | None:
+def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
     texts = [word.text for word in entry.command]
     for engine, dialect in dialects().items():
         for i in range(len(texts)):
             n_words = dialect.begins(texts[i:]) if not texts[i].startswith("--") else 0
             if n_words:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
-    engine = _by_image(entry, texts) or _by_flags(entry, texts) or _by_variables(entry, texts)
+    engine = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts) or _by_variables(entry, texts)
     return _settled(entry, engine, entry.command, line) if engine else None
 
 
@@ -208,9 +213,9 @@ def _stripped(run: scripts.Run) -> tuple[tuple[Word, ...], dict[str, Word]]:
 
 def _without_gpu(words: Sequence[Word], image: Word | None) -> int | None:
     """0 where the command or the image says that there is no GPU of the catalogue's kind."""
-    for word, following in zip(words, (*words[1:], Word("", 0)), strict=True):
+    for i, word in enumerate(words):
         name, _, inline = word.text.partition("=")
-        if name == "--device" and (inline or following.text) in ("cpu", "npu", "tpu", "hpu"):
+        if name == "--device" and (inline or "".join(following.text for following in words[i + 1 : i + 2])) in _ELSEWHERE:
             return 0
     return 0 if image and re.search(r"vllm-cpu|-cpu-release|:.*-cpu\b", image.text) else None
 

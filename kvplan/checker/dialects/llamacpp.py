@@ -10,6 +10,7 @@ from kvplan.checker.table import Table
 from kvplan.engines.llamacpp.flags import memory_flags
 from kvplan.engines.llamacpp.known import others
 from kvplan.engines.llamacpp.launch import image_version
+from kvplan.engines.llamacpp.rules import rules_for
 
 ENGINE = "llama.cpp"
 IMAGES = re.compile(r"(?:.*/)?[\w.-]*(?:llama\.cpp|llama-?cpp|llama-server)[\w.-]*")
@@ -59,6 +60,11 @@ def begins(words: Sequence[str]) -> int:
 def version(image: str) -> str | None:
     """The build that the image's tag names."""
     return image_version(image)
+
+
+def check_version(version: str) -> None:
+    """Raises RequestError for a build that is not modeled."""
+    rules_for(version)
 
 
 def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:

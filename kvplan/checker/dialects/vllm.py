@@ -9,6 +9,7 @@ from kvplan.checker.table import Table
 from kvplan.engines.vllm.flags import KINDS, SHORT
 from kvplan.engines.vllm.known import known_flags
 from kvplan.engines.vllm.launch import image_version
+from kvplan.engines.vllm.rules import rules_for
 
 ENGINE = "vllm"
 IMAGES = re.compile(r"(?:.*/)?(?:[\w.-]*vllm[\w.-]*|llm-d(?:-cuda|-xpu|-cpu|-rocm)?)")
@@ -35,7 +36,7 @@ TABLE = Table(
     switches=frozenset(flag.name for flag in known_flags().values() if flag.arity == "none")
     | frozenset(f"no-{flag.name}" for flag in known_flags().values() if flag.arity == "none"),
     positional=True,
-    bearing=frozenset((*KINDS, *SHORT, "max-num-seq")),
+    bearing=frozenset((*KINDS, *SHORT, "max-num-seq")) - {"kv-events-config", "kv-transfer-config"},
     telling=frozenset(
         (
             *(
@@ -62,6 +63,11 @@ def begins(words: Sequence[str]) -> int:
 def version(image: str) -> str | None:
     """The version that the image's tag names."""
     return image_version(image)
+
+
+def check_version(version: str) -> None:
+    """Raises RequestError for a version that is not modeled."""
+    rules_for(version)
 
 
 def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:

@@ -1,0 +1,126 @@
+"""What a server's command says: read by the engine's own parser where kvplan models it, else by the dialect's table."""
+
+from types import ModuleType
+from typing import NamedTuple
+
+from kvplan.checker import starts, table
+from kvplan.checker.case import Reading
+from kvplan.checker.server import Server, Word
+from kvplan.checker.table import Table
+from kvplan.checker.variables import left_in
+from kvplan.core.engine import Parsed
+from kvplan.core.errors import RequestError
+from kvplan.estimator import Options, engines
+
+NEWEST = "newest modeled"
+_OF_PARSED = {
+    **{"max-model-len": "ctx_tokens", "max-num-seqs": "concurrency", "kv-cache-dtype": "kv_dtype", "gpu-memory-utilization": "utilization"},
+    **{"tensor-parallel-size": "tp", "pipeline-parallel-size": "pp", "data-parallel-size": "dp"},
+    **{"ctx-size": "ctx_tokens", "parallel": "concurrency", "cache-type-k": "kv_dtype"},
+    **{"OLLAMA_CONTEXT_LENGTH": "ctx_tokens", "num_ctx": "ctx_tokens"},
+    **{"OLLAMA_NUM_PARALLEL": "concurrency", "OLLAMA_KV_CACHE_TYPE": "kv_dtype"},
+}
+"""Settings as the engines' parsers name them; what stands later wins."""
+
+
+class Read(NamedTuple):
+    """The reading, the engine's own parse and the command that it was made of; ``problem`` says why there is none.
+
+    ``hidden`` are the variables without a value that stand where memory depends on it, ``blocks`` whether an estimate would be about
+    something else than what will run.
+    """
+
+    reading: Reading
+    parsed: Parsed | None
+    line: tuple[str, ...]
+    hidden: tuple[str, ...]
+    blocks: bool
+    problem: str | None = None
+
+
+def read(server: Server, versions: dict[str, str]) -> Read:
+    """What ``server`` says. ``versions`` are those that the project's settings give for engines whose image does not tell."""
+    dialect = starts.dialects().get(server.engine or "")
+    if dialect is None:
+        nothing = Reading(server.engine, None, None, server.model, None, None, None, None, None)
+        return Read(nothing, None, (), server.unresolved, blocks=True, problem=f"{server.engine}: not modeled")
+    flags: Table = dialect.TABLE
+    settled = table.settled(server.command, flags)
+    said = table.said(settled.words, _known(server), flags)
+    fields = {flags.flags.get(flag, flag) for flag, _ in settled.hidden}
+    hidden = [
+        name for flag, names in settled.hidden if flag in flags.flags or flag in flags.bearing or flag in ("", "model") for name in names
+    ]
+    blocks = bool(fields & {*table.FIELDS, *flags.bearing})
+    version, version_from = _version(server, versions)
+    line: tuple[str, ...] = dialect.line(server._replace(env=_known(server)), settled.words) if hasattr(dialect, "line") else ()
+    parsed, problem = _parsed(dialect, version, line)
+    if parsed is not None:
+        said |= _from_parsed(parsed, said)
+        version_from = version_from if version else NEWEST
+    elif not line:
+        problem = f"{dialect.ENGINE}: its memory is not modeled"
+    model = server.model or said.get("model")
+    if model is not None and left_in(model.text):
+        hidden, blocks, model = [*left_in(model.text), *hidden], True, None
+    reading = Reading(
+        engine=dialect.ENGINE,
+        version=(parsed.version if parsed else None) or version,
+        version_from=version_from,
+        model=model if "model" not in fields or server.model else None,
+        ctx_tokens=table.count(said.get("ctx_tokens")),
+        concurrency=table.count(said.get("concurrency")),
+        **{name: table.count(said.get(name)) or (None if name in fields else 1) for name in ("tp", "pp", "dp")},
+        kv_dtype=said["kv_dtype"].text if "kv_dtype" in said else None,
+        utilization=table.share(said.get("utilization")),
+    )
+    image = left_in(server.image.text) if server.image else ()
+    return Read(reading, parsed, line, tuple(dict.fromkeys((*server.unresolved, *image, *hidden))), blocks, problem)
+
+
+def _known(server: Server) -> dict[str, Word]:
+    """The variables whose value is known."""
+    return {name: word for name, word in server.env.items() if not left_in(word.text)}
+
+
+def _version(server: Server, versions: dict[str, str]) -> tuple[str | None, str | None]:
+    if server.pinned is not None:
+        return server.pinned.text, "pip"
+    dialect = starts.dialects()[server.engine or ""]
+    tag = dialect.version(server.image.text) if server.image and not left_in(server.image.text) else None
+    if tag is not None:
+        return tag, "image tag"
+    said = versions.get(server.engine or "")
+    return (said, "config") if said else (None, None)
+
+
+def _parsed(dialect: ModuleType, version: str | None, line: tuple[str, ...]) -> tuple[Parsed | None, str | None]:
+    """The engine's parse; of a version that is not modeled by the newest one's rules, without what these find odd."""
+    if not line:
+        return None, None
+    engine, problem = dialect.ENGINE, None
+    try:
+        if version and hasattr(dialect, "check_version"):
+            dialect.check_version(version)
+    except RequestError as refused:
+        version, problem = None, refused.message
+    try:
+        _, resolved, parsed, _ = engines.asked(Options(command=line, engine=f"{engine}@{version}" if version else engine))
+    except RequestError as refused:
+        return None, refused.message
+    if problem:
+        return parsed._replace(version=None, findings=(), unknown=()), problem
+    return parsed._replace(version=resolved), None
+
+
+def _from_parsed(parsed: Parsed, said: dict[str, Word]) -> dict[str, Word]:
+    """The engine's reading of the fields, at the places where the words stand."""
+    nowhere = Word("", 0)
+    found = {
+        _OF_PARSED[flag.name]: said.get(_OF_PARSED[flag.name], nowhere)._replace(text=flag.value)
+        for flag in parsed.flags
+        if flag.name in _OF_PARSED
+    }
+    if parsed.model is not None and "model" in said:
+        found["model"] = said["model"]._replace(text=parsed.model)
+    return found
