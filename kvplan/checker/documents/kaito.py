@@ -1,13 +1,13 @@
 """KAITO's Workspace and InferenceSet: a preset, and a ConfigMap that holds vLLM's settings as YAML in YAML.
 
-Source: kaito-project/kaito 2026-08 api/v1beta1/workspace_types.go, presets/workspace/models/supported_models.yaml (names of presets and
-their repositories; any other name is a repository), examples/inference/kaito_workspace_custom_config.yaml. vLLM is the default runtime,
-and KAITO chooses the tensor parallel size by the machine.
+Source: kaito-project/kaito 2026-08 api/v1beta1/workspace_types.go, presets/workspace/models/supported_models.yaml (names of presets
+and their repositories; any other name is a repository), examples/inference/kaito_workspace_custom_config.yaml (``max_probe_steps``: the
+context is probed). vLLM is the default runtime.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvplan.checker import pods, templates
+from kvplan.checker import instances, pods, templates
 from kvplan.checker.keyed import flags
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import MISSING, Node, documents, within
@@ -78,7 +78,8 @@ def _workspace(file: Text, thing: Node, part: Node, config: Mapping[str, Node]) 
     preset = inference.get("preset", "name").word
     if preset:
         model = preset._replace(text=_PRESETS.get(preset.text.lower(), preset.text))
-        words = (*(model._replace(text=text) for text in ("vllm", "serve")), model, *_settings(file, inference.get("config"), config))
+        gpus, said = _gpus(part.get("resource")), tuple(_settings(file, inference.get("config"), config))
+        words = (*(model._replace(text=text) for text in ("vllm", "serve")), model, *_chosen(part.get("resource"), model), *said)
         other = thing.get("metadata", "annotations", "kaito.sh/runtime").text == "transformers"
         yield Server(
             KIND,
@@ -87,7 +88,7 @@ def _workspace(file: Text, thing: Node, part: Node, config: Mapping[str, Node]) 
             inference.line,
             words[2:3] if other else words,
             engine="transformers" if other else "vllm",
-            gpus=_gpus(part.get("resource")),
+            gpus=gpus,
             shared_memory=model._replace(text="set by KAITO"),
         )
     for pod in pods.pods(inference.get("template"), KIND, file.path, config):
@@ -95,12 +96,28 @@ def _workspace(file: Text, thing: Node, part: Node, config: Mapping[str, Node]) 
             yield server._replace(gpus=_gpus(part.get("resource"))) if server.gpus.n_gpus is None else server
 
 
+def _chosen(resource: Node, at: Word) -> Iterator[Word]:
+    """What KAITO chooses: all cards of a machine for tensors, a stage for each machine, and the longest context that fits."""
+    cards, machines = _per_machine(resource), resource.get("count").number or 1
+    for name, value in (("tensor-parallel-size", cards), ("pipeline-parallel-size", machines)):
+        if value > 1:
+            yield from (at._replace(text=f"--{name}"), at._replace(text=str(value)))
+    yield from (at._replace(text="--max-model-len"), at._replace(text="auto"))
+
+
+def _per_machine(resource: Node) -> int:
+    machine = instances.find(resource.get("instanceType").text or "")
+    return (machine.n_gpus if machine else None) or resource.get("partition", "count").number or 1
+
+
 def _gpus(resource: Node) -> Gpus:
     """The machine's type says how many cards it has; a slice or several machines are said beside it."""
     machine, partition = resource.get("instanceType").word, resource.get("partition")
-    profile = partition.get("profile").word
+    profile, machines = partition.get("profile").word, resource.get("count").number or 1
     names = (profile._replace(text=f"MIG-{profile.text}"),) if profile else (machine,) if machine and "<" not in machine.text else ()
-    return Gpus(1 if profile else partition.get("count").number, names)
+    if profile or machines == 1:
+        return Gpus(1 if profile else partition.get("count").number, names)
+    return Gpus(machines * _per_machine(resource), names)
 
 
 def _settings(file: Text, name: Node, here: Mapping[str, Node]) -> Iterator[Word]:

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvplan.checker import pods, selectors, templates
+from kvplan.checker.scripts import commands, inner_script
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
+from kvplan.checker.starts import MENTIONS
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
 
 KIND = "kserve"
@@ -32,12 +34,10 @@ class _Asked(NamedTuple):
 
 
 def claims(file: Text) -> bool:
-    """YAML of KServe's group, by its API version."""
-    return (
-        file.path.lower().endswith((".yaml", ".yml", ".json"))
-        and _GROUP in file.text
-        and re.search(r"\b(?:Inference|Serving)", file.text) is not None
-    )
+    """YAML of KServe's group that has to do with language models."""
+    if not file.path.lower().endswith((".yaml", ".yml", ".json")) or _GROUP not in file.text:
+        return False
+    return "huggingface" in file.text.lower() or MENTIONS.search(file.text) is not None
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
@@ -147,22 +147,36 @@ def _known(server: Server, asked: _Asked) -> Server:
     said = " ".join(word.text for word in (*server.command, *filter(None, (server.image,)))) if asked.runtime else runtime
     if "huggingface" in said and format_ == "huggingface":
         return _as_vllm(server)
-    return server._replace(engine=_ENGINES.get(format_))
+    scripted = inner_script(server.command) is not None  # the script says which engine
+    return server if scripted else server._replace(engine=_ENGINES.get(format_))
 
 
 def _as_vllm(server: Server) -> Server:
     """huggingfaceserver hands to vLLM what it doesn't know itself."""
     words: list[Word] = []
-    for word in server.command:
+    for word in _behind_program(server):
         key, equals, value = word.text.lstrip("-").partition("=")
         name = _HUGGINGFACE.get(key.replace("-", "_"))
         if word.text.startswith("-"):
             words.append(word._replace(text=f"--{name}{equals}{value}") if name else word)
         elif words:
             words.append(word)
-    transformers = any(word.text == "--backend=huggingface" for word in words)
-    kept = tuple(word for word in words if not word.text.startswith("--backend"))
-    return server._replace(command=kept, engine="transformers" if transformers else "vllm")
+    text = " ".join(word.text for word in words)
+    backend = re.search(r"--backend[= ](\w+)", text)
+    at = next((i for i, word in enumerate(words) if word.text.startswith("--backend")), len(words))
+    kept = (*words[:at], *words[at + (1 if at < len(words) and "=" in words[at].text else 2) :])
+    return server._replace(command=kept, engine="transformers" if backend and backend[1] == "huggingface" else "vllm")
+
+
+def _behind_program(server: Server) -> tuple[Word, ...]:
+    """The arguments of huggingfaceserver, also where a script starts it."""
+    inner = inner_script(server.command)
+    runs = [run.words for run in commands(inner[0], {}, arguments=inner[1], env=server.env)] if inner else [server.command]
+    for words in runs:
+        at = next((i for i, word in enumerate(words) if word.text == "huggingfaceserver"), None)
+        if at is not None:
+            return tuple(words[at + 1 :])
+    return server.command
 
 
 def _mounted(server: Server, uri: Word | None) -> Server:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kvplan.checker import pods, templates
 from kvplan.checker.server import Server, Text, Unreadable
+from kvplan.checker.starts import MENTIONS
 from kvplan.checker.yaml_nodes import Node, documents
 
 KIND = "kubernetes"
@@ -18,8 +19,10 @@ _OTHERS = ("serving.kserve.io", "production-stack.vllm.ai", "nvidia.com", "kaito
 
 
 def claims(file: Text) -> bool:
-    """YAML with an object that has containers."""
-    return file.path.lower().endswith(_EXTENSIONS) and "containers" in file.text and _SHAPE.search(file.text) is not None
+    """YAML with an object that has containers, and something of an engine."""
+    if not file.path.lower().endswith(_EXTENSIONS) or "containers" not in file.text:
+        return False
+    return MENTIONS.search(file.text) is not None and _SHAPE.search(file.text) is not None
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from kvplan.checker import pods, selectors, templates
+from kvplan.checker.scripts import inner_script
 from kvplan.checker.server import Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
 
@@ -47,7 +48,7 @@ def _server(path: str, name: str | None, spec: Node, part: Node) -> Server:
         name=name,
         line=part.line if part is not spec else spec.get("model").line or spec.line,
         command=_command(spec, part, server),
-        engine="vllm",
+        engine=None if inner_script(server.command) else "vllm",
         model=_model(spec),
         gpus=server.gpus._replace(n_gpus=cards * n_pods if cards else cards),
         shared_memory=server.shared_memory or Word("that of the default configuration", spec.line),
