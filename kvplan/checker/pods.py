@@ -69,7 +69,7 @@ def of_container(pod: Pod, container: Node, card: Gpus) -> Server:
     env = environment(container, pod.config)
     command = container.get("command").words() or _one(container.get("command"))
     args = container.get("args").words() or _one(container.get("args"))
-    words = tuple(replaced(word, env) for word in (*command, *args))
+    words = _with_script(tuple(replaced(word, env) for word in (*command, *args)), pod, container)
     image = container.get("image").word
     limits = container.get("resources", "limits")
     at = words[0] if words else image
@@ -92,6 +92,25 @@ def of_container(pod: Pod, container: Node, card: Gpus) -> Server:
 def _one(node: Node) -> tuple[Word, ...]:
     """A command that is a text instead of a list, which Kubernetes refuses and templates make into one."""
     return (node.word,) if node.word else ()
+
+
+def _with_script(words: tuple[Word, ...], pod: Pod, container: Node) -> tuple[Word, ...]:
+    """A script of a ConfigMap in this file as the text that the shell runs, where the command begins with it."""
+    if not words or not pod.config:
+        return words
+    mounted = dict(_mounted(pod, container))
+    at = next((i for i, word in enumerate(words[:3]) if word.text in mounted), None)
+    return words if at is None else (words[at]._replace(text="bash"), words[at]._replace(text="-c"), mounted[words[at].text], *words[at:])
+
+
+def _mounted(pod: Pod, container: Node) -> Iterator[tuple[str, Word]]:
+    """Paths of the container at which texts of ConfigMaps lie."""
+    volumes = {volume.get("name").text: volume.get("configMap", "name").text for volume in pod.spec.get("volumes").items}
+    for mount in container.get("volumeMounts").items:
+        path, part = (mount.get("mountPath").text or "").rstrip("/"), mount.get("subPath").text
+        for key, value in pod.config.get(volumes.get(mount.get("name").text) or "", MISSING).named():
+            if value.word and part in (None, key.text):
+                yield path if part else f"{path}/{key.text}", value.word
 
 
 def environment(container: Node, config: Mapping[str, Node]) -> dict[str, Word]:

@@ -17,6 +17,9 @@ _SHAPE = re.compile(r"^\s*[\"']?(?:- )?kind[\"']?:", re.MULTILINE)
 _OTHERS = ("serving.kserve.io", "production-stack.vllm.ai", "nvidia.com", "kaito.sh")
 """Groups whose objects hold pods and have a format of their own."""
 
+_RAY = ("RayCluster", "RayService", "RayJob")
+"""KubeRay starts Ray in these pods, whatever their images would start."""
+
 
 def claims(file: Text) -> bool:
     """YAML with an object that has containers, and something of an engine."""
@@ -39,13 +42,15 @@ def servers(file: Text) -> Iterator[Server | Unreadable]:
 
 def _servers(thing: Node, path: str, config: dict[str, Node]) -> Iterator[Server]:
     group = (thing.get("apiVersion").text or "").partition("/")[0]
-    if not thing.get("kind") or group in _OTHERS:
+    kind = thing.get("kind").text
+    if kind is None or group in _OTHERS:
         return
-    if thing.get("kind").text == "LeaderWorkerSet":
+    if kind == "LeaderWorkerSet":
         yield from _group(thing, path, config)
         return
     for pod in pods.pods(thing, KIND, path, config):
-        yield from pods.servers(pod)
+        for server in pods.servers(pod):
+            yield server._replace(image=None) if kind in _RAY else server
 
 
 def _group(thing: Node, path: str, config: dict[str, Node]) -> Iterator[Server]:

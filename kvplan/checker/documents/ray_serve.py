@@ -6,7 +6,7 @@ the repository; a bundle of the placement group for each card, tensor × pipelin
 
 from collections.abc import Iterator
 
-from kvplan.checker import templates
+from kvplan.checker import pods, selectors, templates
 from kvplan.checker.keyed import flags
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import Node, documents, within
@@ -24,22 +24,37 @@ def claims(file: Text) -> bool:
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """One for each LLMConfig, in the file's order."""
     for document in documents(templates.readable(file)):
-        yield from [document] if isinstance(document, Unreadable) else _inside(file.path, document)
+        if isinstance(document, Unreadable):
+            yield document
+            continue
+        names = tuple(_cards(document.get("spec", "rayClusterConfig")))
+        for found in _inside(file.path, document):
+            alone = isinstance(found, Server) and not found.gpus.names
+            yield found._replace(gpus=found.gpus._replace(names=names)) if alone and isinstance(found, Server) else found
 
 
 def _inside(path: str, node: Node) -> Iterator[Server | Unreadable]:
+    """Configurations below a node, and in texts that are files of their own: serveConfigV2, what ConfigMaps hold."""
     if node.get(_KEY):
         yield _server(path, node)
         return
-    for key, value in node.named():
+    for _, value in node.named():
         word = value.word
-        if key.text == "serveConfigV2" and word:
+        if word and value.style in ("literal", "folded") and f"{_KEY}:" in word.text:
             for document in within(path, word.text, word.line):
                 yield from [document] if isinstance(document, Unreadable) else _inside(path, document)
         else:
             yield from _inside(path, value)
     for item in node.items:
         yield from _inside(path, item)
+
+
+def _cards(cluster: Node) -> Iterator[Word]:
+    """The cards of a RayService's workers, each named once."""
+    for pod in pods.pods(cluster.get("workerGroupSpecs"), KIND, "", {}):
+        for container in pod.spec.get("containers").items:
+            found = selectors.gpus(pod.spec, container)
+            yield from found.names if found.n_gpus else ()
 
 
 def _server(path: str, config: Node) -> Server:
