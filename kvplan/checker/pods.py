@@ -60,7 +60,8 @@ def servers(pod: Pod) -> Iterator[Server]:
     for container, card in zip(containers, cards, strict=True):
         server = of_container(pod, container, card)
         alone = len(containers) == 1 or shared
-        name = pod.name if alone else "/".join(filter(None, (pod.name, container.get("name").text)))
+        own = None if "$" in (pod.name or "") else pod.name
+        name = own if alone else "/".join(filter(None, (own, container.get("name").text)))
         yield server._replace(name=name or server.name, co_located=f"the pod of {pod.name}" if shared else None)
 
 

@@ -44,7 +44,7 @@ def chosen(n_gpus: int | None, resource: Word | None, terms: Iterable[Labels]) -
     cut = sliced[1] if sliced else ""
     terms = [labels for labels in terms if labels]
     names = [word for labels in terms for word in _named(labels, cut)]
-    if not names and cut and resource:
+    if resource and cut and all("=" in word.text for word in names):
         names = [resource._replace(text=f"MIG-{cut}")]
     memory = next((words[0].text for labels in terms for key, words in labels.items() if key == _MEMORY and len(words) == 1), "")
     return Gpus(n_gpus, tuple(dict.fromkeys(names)), int(memory) if memory.isdecimal() else None)
@@ -80,10 +80,16 @@ def expressions(term: Node) -> dict[str, tuple[Word, ...]]:
 
 
 def _named(labels: Labels, cut: str) -> tuple[Word, ...]:
-    """The cards that labels name: by product, else by machine, else by what looks like it; a slice of one is called so."""
+    """The cards that labels name: by product, else by machine, else by what looks like it; a slice of one is called so.
+
+    Labels whose keys say nothing are left as KEY=VALUE, which only the project's own map of labels can know.
+    """
     key = next((key for key in (*PRODUCTS, *INSTANCES) if key in labels), None)
     key = key or next((key for key in labels if _HINTS.search(key) and key not in (_MEMORY, _PARTITION)), None)
-    words = labels[key] if key else ()
+    if key is None:
+        said = ((key, word) for key, words in labels.items() if key not in (_MEMORY, _PARTITION) for word in words)
+        return tuple(word._replace(text=f"{key}={word.text}") for key, word in said)
+    words = labels[key]
     cut = cut or next((word.text for word in labels.get(_PARTITION, ())), "")
     if not cut or key in INSTANCES:
         return words

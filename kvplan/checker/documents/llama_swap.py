@@ -17,6 +17,7 @@ _SHAPE = re.compile(r"^[\"']?models[\"']?:", re.MULTILINE)
 _COMMAND = re.compile(r"^\s+[\"']?cmd[\"']?:", re.MULTILINE)
 _MACRO = re.compile(r"\$\{([A-Za-z0-9_-]+)\}")
 _ENVIRONMENT = re.compile(r"\$\{env\.([A-Za-z_]\w*)\}", re.ASCII)
+_COMMENT = re.compile(r"""(?:[^'"#]|(?<=\S)#|"[^"]*"|'[^']*')*?(?=(?:^|\s)\s*#(?:\s|$|\w))""")
 _MAX_CHARS = 100_000
 _MAX_ROUNDS = 10  # macros in macros
 _PORT = "5800"
@@ -49,16 +50,15 @@ def _macros(node: Node) -> dict[str, str]:
 
 
 def _spoken(text: str) -> Iterator[str]:
-    """Lines without comments and the backslash at their ends."""
+    """Lines without comments and the backslash at their ends; what is left of a line that is a comment is nothing."""
     for line in text.split("\n"):
-        if not line.lstrip().startswith("#"):
-            yield line.rstrip().removesuffix("\\")
+        said = _COMMENT.match(line)
+        yield (said[0] if said else line).rstrip().removesuffix("\\")
 
 
 def _line(command: Word, macros: Mapping[str, str], variables: Mapping[str, str]) -> Word:
     """One command over the lines that it has in the file."""
-    lines = ["" if line.lstrip().startswith("#") else line.rstrip().removesuffix("\\") for line in command.text.rstrip().split("\n")]
-    text = " \\\n".join(lines)
+    text = " \\\n".join(_spoken(command.text.rstrip()))
     for _ in range(_MAX_ROUNDS):
         replaced = _MACRO.sub(lambda found: macros.get(found[1], found[0]), text)
         if replaced == text or len(replaced) > _MAX_CHARS:
