@@ -34,12 +34,12 @@ def check(paths: Sequence[str], config: Config, *, online: bool = False) -> Repo
     n_files = 0
     for file in walk.texts(tree, variables, unreadable):
         n_files += 1
-        for found in _servers(file):
+        for held in _servers(file):
             lines[file.path] = file.text.splitlines()
-            if isinstance(found, Unreadable):
-                unreadable.append(found)
+            if isinstance(held, Unreadable):
+                unreadable.append(held)
             else:
-                servers.append(found)
+                servers.append(held)
     checked = cases(servers, _given(config, tree, online=online))
     found = _selected(judge(checked, tuple(dict.fromkeys(unreadable)), strict=config.strict), config)
     kept, suppressed = suppress.apply(found, lines)

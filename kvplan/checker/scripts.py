@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kvplan.checker import variables
+from kvplan.checker.mentions import STARTS
 from kvplan.checker.program import base
 from kvplan.checker.server import Word
 from kvplan.checker.shell_tokens import ESCAPED_DOLLAR, Piece, Token, tokens
@@ -111,7 +112,8 @@ class _Script:
         if self._count <= MAX_COMMANDS and said:
             yield from self._simple(said, ends)
         for document in documents:
-            yield from self._nested(self._text(document.pieces), document.line, document.column, self.arguments)
+            if STARTS.search(document.raw):
+                yield from self._nested(self._text(document.pieces), document.line, document.column, self.arguments)
 
     def _loop(self, said: list[Token]) -> None:
         """The variable of a loop over one value has it; over several, none."""
@@ -228,8 +230,12 @@ class _Script:
 
     def _text(self, pieces: tuple[Piece, ...]) -> str:
         """The pieces in one, variables replaced."""
-        known = self._known()
-        return "".join(piece.text if piece.kind == "literal" else _replaced(piece.text, known) for piece in pieces)
+        return "".join(piece.text if piece.kind == "literal" else self._replaced(piece.text) for piece in pieces)
+
+    def _replaced(self, text: str) -> str:
+        if "$" in text:
+            text = variables.expand(text, self._known()).text
+        return text.replace(ESCAPED_DOLLAR, "$")
 
     def _expanded(self, token: Token) -> Iterator[Word]:
         """The words that a token becomes: arrays and values with blanks are several, a variable that is empty is none."""
@@ -242,10 +248,12 @@ class _Script:
             if several and (several[1] in self._arrays or (several[2] and self.arguments is not None)):
                 yield from self._arrays[several[1]] if several[1] else self.arguments or ()
                 return
-        known = self._known()
+        if not any("$" in piece.text for piece in token.pieces):
+            yield place._replace(text=self._text(token.pieces))
+            return
         current, begun = "", False
         for piece in token.pieces:
-            text = piece.text if piece.kind == "literal" else _replaced(piece.text, known)
+            text = piece.text if piece.kind == "literal" else self._replaced(piece.text)
             if piece.kind != "bare" or text == piece.text:
                 current, begun = current + text, begun or piece.kind != "bare" or text != ""
                 continue
@@ -280,10 +288,6 @@ def inner_script(words: Sequence[Word]) -> tuple[Word, tuple[Word, ...]] | None:
             wrapped = spaced[-1].text.removeprefix("--wrap=")
             return spaced[-1]._replace(text=wrapped), ()
     return None
-
-
-def _replaced(text: str, known: Mapping[str, str]) -> str:
-    return variables.expand(text, known).text.replace(ESCAPED_DOLLAR, "$")
 
 
 def _without_redirections(said: list[Token]) -> list[Token]:

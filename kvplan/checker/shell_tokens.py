@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 MAX_TOKENS = 50_000
 _OPERATORS = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
-_REDIRECT = re.compile(r"[0-9]*(?:&>>?|>>|>\||>&|<&|<>|>|<(?!<))|&>>?")
+_REDIRECT = re.compile(r"[0-9]*(?:<<<|&>>?|>>|>\||>&|<&|<>|>|<(?!<))|&>>?")
 _HEREDOC = re.compile(r"[0-9]*<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _PLAIN = re.compile(r"[^\s;&|()<>\"'\\$`#]+")
 _QUOTED = re.compile(r'[^"\\$`]+')
@@ -71,7 +71,7 @@ class _Lexer:
         if self._at >= len(self._text):
             return None
         heredoc = _HEREDOC.match(self._text, self._at)
-        if heredoc:
+        if heredoc and not self._text.startswith("<<<", self._at):
             self._awaited.append((next(group for group in heredoc.groups()[1:] if group is not None), heredoc[4] is None))
             self._at = heredoc.end()
             return self.next() if self._at < len(self._text) else None
@@ -137,6 +137,10 @@ class _Lexer:
         text = self._text
         while self._at < len(text):
             char = text[self._at]
+            if text.startswith(("<(", ">("), self._at):  # the name of a pipe
+                start, self._at = self._at, self._variable(self._at)
+                pieces.append(self._counted(start, Piece("literal", text[start : self._at])))
+                continue
             if char.isspace() or char in ";&|)<>":
                 break
             if char == "(":
@@ -144,6 +148,9 @@ class _Lexer:
                     return Token("word", line, column, tuple(pieces), items=tuple(self._array()))
                 break
             pieces.append(self._piece(char))
+        if not pieces:  # a sign that means nothing here
+            self._at += 1
+            return Token("word", line, column, (Piece("literal", text[self._at - 1]),))
         return Token("word", line, column, tuple(pieces))
 
     def _array(self) -> Iterator[Token]:

@@ -12,13 +12,6 @@ from kvplan.checker.server import Server, Word
 from kvplan.checker.table import flag_name
 
 DIALECTS = "kvplan.checker.dialects"
-MENTIONS = re.compile(
-    r"vllm|llama|sglang|ollama|text-generation-(?:inference|launcher)|trtllm|tensorrt-?llm|dynamo\.|"
-    r"--(?:max[-_]model[-_]len|gpu[-_]memory[-_]utilization|tensor[-_]parallel[-_]size|n[-_]gpu[-_]layers|mem[-_]fraction[-_]static)",
-    re.IGNORECASE,
-)
-"""What every file mentions that starts a server, somewhere."""
-
 _TALKS = frozenset(
     (
         *(
@@ -141,8 +134,8 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
             n_words = dialect.begins(texts[i:]) if not texts[i].startswith("--") else 0
             if n_words:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
-    engine = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts) or _by_variables(entry, texts)
-    return _settled(entry, engine, entry.command, line) if engine else None
+    told = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts) or _by_variables(entry, texts)
+    return _settled(entry, told, entry.command, line) if told else None
 
 
 def _settled(entry: Server, engine: str, words: tuple[Word, ...], line: int) -> Server:

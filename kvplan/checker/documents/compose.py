@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Iterator
 
 from kvplan.checker import containers
+from kvplan.checker.mentions import MENTIONS
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
-from kvplan.checker.starts import MENTIONS
 from kvplan.checker.variables import expand
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.checker import pins
+from kvplan.checker.mentions import MENTIONS
 from kvplan.checker.server import Server, Text, Unreadable, Word
-from kvplan.checker.starts import MENTIONS
 from kvplan.checker.variables import expand
 
 KIND = "dockerfile"

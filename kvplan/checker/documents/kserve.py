@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvplan.checker import pods, selectors, templates
+from kvplan.checker.mentions import MENTIONS
 from kvplan.checker.scripts import commands, inner_script
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
-from kvplan.checker.starts import MENTIONS
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
 
 KIND = "kserve"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from kvplan.checker import pods, templates
+from kvplan.checker.mentions import MENTIONS
 from kvplan.checker.server import Server, Text, Unreadable
-from kvplan.checker.starts import MENTIONS
 from kvplan.checker.yaml_nodes import Node, documents
 
 KIND = "kubernetes"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from kvplan.checker import batch, pins, scripts
+from kvplan.checker.mentions import MENTIONS, STARTS
 from kvplan.checker.server import Server, Text, Unreadable, Word
-from kvplan.checker.starts import MENTIONS
 
 KIND = "shell"
 _BATCH = (".bat", ".cmd")
@@ -15,7 +15,7 @@ _SHEBANG = re.compile(r"#!.*\b(?:ba|z|da|k)?sh\b")
 
 def claims(file: Text) -> bool:
     """Named or begun as a script, and with an engine in it."""
-    return (file.path.lower().endswith(_EXTENSIONS) or _SHEBANG.match(file.text) is not None) and MENTIONS.search(file.text) is not None
+    return (file.path.lower().endswith(_EXTENSIONS) or _SHEBANG.match(file.text) is not None) and STARTS.search(file.text) is not None
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
