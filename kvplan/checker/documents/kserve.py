@@ -183,6 +183,6 @@ def _mounted(server: Server, uri: Word | None) -> Server:
     """The model that lies at the mount: a repository by its name, anything else by its address."""
     if uri is None:
         return server
-    name = uri._replace(text=uri.text.removeprefix("hf://"))
-    words = (word._replace(text=word.text.replace(_MOUNT, name.text.rstrip("/"))) for word in server.command)
+    name = uri._replace(text=uri.text.removeprefix("hf://").rstrip("/"))
+    words = (word._replace(text=word.text.replace(_MOUNT, name.text)) for word in server.command)
     return server._replace(command=tuple(words), model=name)

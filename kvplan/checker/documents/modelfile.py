@@ -13,6 +13,7 @@ KIND = "ollama-modelfile"
 _BLOCK = re.compile(r'"""(?:.|\n)*?(?:"""|\Z)')
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(\S.*?)[ \t\r]*")
 _PARAMETER = re.compile(r"(\w+)[ \t]+(\S.*)")
+_NUMBER = re.compile(r"(-?[\d.]+)[ \t]+#.*")  # what people mean by a comment behind a number; Ollama wants it on a line of its own
 _FROM = re.compile(r"^[ \t]*FROM[ \t]+\S", re.IGNORECASE | re.MULTILINE)
 _OURS = re.compile(
     r"^[ \t]*PARAMETER[ \t]+(?:num_|temperature|top_|stop|repeat_|min_p|seed|use_mmap|main_gpu)", re.IGNORECASE | re.MULTILINE
@@ -40,7 +41,8 @@ def servers(file: Text) -> Iterator[Server | Unreadable]:
         elif instruction == "ADAPTER":
             said.append(Word(f"adapter={_unquoted(found[2])}", number, column))
         elif parameter:
-            said.append(Word(f"{parameter[1].lower()}={_unquoted(parameter[2])}", number, column))
+            value = _NUMBER.fullmatch(parameter[2])
+            said.append(Word(f"{parameter[1].lower()}={value[1] if value else _unquoted(parameter[2])}", number, column))
     if model is None:
         yield Unreadable(file.path, 1, "Modelfile: expected a FROM line")
         return
