@@ -44,38 +44,59 @@ def read(server: Server, versions: dict[str, str]) -> Read:
     if dialect is None:
         nothing = Reading(server.engine, None, None, server.model, None, None, None, None, None)
         return Read(nothing, None, (), server.unresolved, blocks=True, problem=f"{server.engine}: not modeled")
-    flags: Table = dialect.TABLE
-    settled = table.settled(server.command, flags)
-    said = table.said(settled.words, _known(server), flags)
-    fields = {flags.flags.get(flag, flag) for flag, _ in settled.hidden}
-    hidden = [
-        name for flag, names in settled.hidden if flag in flags.flags or flag in flags.bearing or flag in ("", "model") for name in names
-    ]
-    blocks = bool(fields & {*table.FIELDS, *flags.bearing})
+    settled = table.settled(server.command, dialect.TABLE)
     version, version_from = _version(server, versions)
-    line: tuple[str, ...] = dialect.line(server._replace(env=_known(server)), settled.words) if hasattr(dialect, "line") else ()
-    parsed, problem = _parsed(dialect, version, line)
+    line, parsed, problem = _line(server, dialect, version, settled.words)
+    said = table.said(settled.words, _known(server), dialect.TABLE)
     if parsed is not None:
         said |= _from_parsed(parsed, said)
         version_from = version_from if version else NEWEST
-    elif not line:
-        problem = f"{dialect.ENGINE}: its memory is not modeled"
-    model = server.model or said.get("model")
-    if model is not None and left_in(model.text):
-        hidden, blocks, model = [*left_in(model.text), *hidden], True, None
-    reading = Reading(
-        engine=dialect.ENGINE,
-        version=(parsed.version if parsed else None) or version,
-        version_from=version_from,
-        model=model if "model" not in fields or server.model else None,
+    reading = _reading(server, said, {dialect.TABLE.flags.get(flag, flag) for flag, _ in settled.hidden})
+    reading = reading._replace(version=(parsed.version if parsed else None) or version, version_from=version_from)
+    names, blocks = _hidden(server, settled.hidden, dialect.TABLE)
+    return Read(reading, parsed, line, names, blocks, problem)
+
+
+def _reading(server: Server, said: dict[str, Word], hidden: set[str]) -> Reading:
+    """The fields by their values; what a variable hides has none, and what nobody said of the split is 1."""
+    model = server.model or (None if "model" in hidden else said.get("model"))
+    return Reading(
+        engine=server.engine,
+        version=None,
+        version_from=None,
+        model=None if model is None or left_in(model.text) else model,
         ctx_tokens=table.count(said.get("ctx_tokens")),
         concurrency=table.count(said.get("concurrency")),
-        **{name: table.count(said.get(name)) or (None if name in fields else 1) for name in ("tp", "pp", "dp")},
+        tp=table.count(said.get("tp")) or (None if "tp" in hidden else 1),
+        pp=table.count(said.get("pp")) or (None if "pp" in hidden else 1),
+        dp=table.count(said.get("dp")) or (None if "dp" in hidden else 1),
         kv_dtype=said["kv_dtype"].text if "kv_dtype" in said else None,
         utilization=table.share(said.get("utilization")),
     )
-    image = left_in(server.image.text) if server.image else ()
-    return Read(reading, parsed, line, tuple(dict.fromkeys((*server.unresolved, *image, *hidden))), blocks, problem)
+
+
+def _hidden(server: Server, hidden: tuple[tuple[str, tuple[str, ...]], ...], flags: Table) -> tuple[tuple[str, ...], bool]:
+    """Names of variables without a value that may bear on memory, and whether one certainly does."""
+    bearing = [names for flag, names in hidden if flag in flags.flags or flag in flags.bearing or flag == "model"]
+    bearing += [left_in(server.env[variable].text) for variable in flags.env if variable in server.env]
+    bearing += [left_in(server.model.text)] if server.model else []
+    more = [names for flag, names in hidden if flag == ""]
+    more += [left_in(server.image.text)] if server.image else []
+    return tuple(dict.fromkeys((*server.unresolved, *(name for names in (*more, *bearing) for name in names)))), any(bearing)
+
+
+def _line(
+    server: Server, dialect: ModuleType, version: str | None, words: tuple[Word, ...]
+) -> tuple[tuple[str, ...], Parsed | None, str | None]:
+    """The command for an estimate, its parse, and why there is none."""
+    if not hasattr(dialect, "line"):
+        return (), None, f"{dialect.ENGINE}: its memory is not modeled"
+    line: tuple[str, ...] = dialect.line(server._replace(env=_known(server)), words)
+    parsed, problem = _parsed(dialect, version, line)
+    if parsed is not None and parsed.unknown and _is_fork(server, dialect):
+        line = _without(line, parsed)
+        parsed, problem = _parsed(dialect, version, line)
+    return line, parsed, problem
 
 
 def _known(server: Server) -> dict[str, Word]:
@@ -96,8 +117,6 @@ def _version(server: Server, versions: dict[str, str]) -> tuple[str | None, str 
 
 def _parsed(dialect: ModuleType, version: str | None, line: tuple[str, ...]) -> tuple[Parsed | None, str | None]:
     """The engine's parse; of a version that is not modeled by the newest one's rules, without what these find odd."""
-    if not line:
-        return None, None
     engine, problem = dialect.ENGINE, None
     try:
         if version and hasattr(dialect, "check_version"):
@@ -111,6 +130,22 @@ def _parsed(dialect: ModuleType, version: str | None, line: tuple[str, ...]) -> 
     if problem:
         return parsed._replace(version=None, findings=(), unknown=()), problem
     return parsed._replace(version=resolved), None
+
+
+def _is_fork(server: Server, dialect: ModuleType) -> bool:
+    """Whether the image is another's than the project's: then flags that the project does not know are that one's own."""
+    return server.image is not None and hasattr(dialect, "OWN") and dialect.OWN.fullmatch(starts.image_name(server.image.text)) is None
+
+
+def _without(line: tuple[str, ...], parsed: Parsed) -> tuple[str, ...]:
+    """The line without the flags that the parse didn't know, and their values."""
+    kept = list(line)
+    for flag in parsed.unknown:
+        said = [flag.name, *flag.value.split()] if flag.value else [flag.name]
+        at = next((i for i, word in enumerate(kept) if word.partition("=")[0] == flag.name), None)
+        if at is not None:
+            del kept[at : at + (len(said) if "=" not in kept[at] else 1)]
+    return tuple(kept)
 
 
 def _from_parsed(parsed: Parsed, said: dict[str, Word]) -> dict[str, Word]:

@@ -61,6 +61,8 @@ _BESIDE = re.compile(
     r"scheduler|autoscal|monitor|dashboard|docs|loader|puller|download",
     re.IGNORECASE,
 )
+_OTHER_TOOLS = ("--bench", "--perplexity", "--quantize", "--convert", "--all-in-one")
+"""What llama.cpp's image of all programs takes for others than a server."""
 _ELSEWHERE = ("cpu", "npu", "tpu", "hpu")
 _PREFIXES = ("sudo", "env", "exec", "nohup", "time", "command", "setsid", "start", "call")
 
@@ -135,7 +137,8 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
             if n_words:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
     told = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts) or _by_variables(entry, texts)
-    return _settled(entry, told, entry.command, line) if told else None
+    words = entry.command[1:] if texts and base(texts[0]) == "llama-server" else entry.command
+    return _settled(entry, told, words, line) if told else None
 
 
 def _settled(entry: Server, engine: str, words: tuple[Word, ...], line: int) -> Server:
@@ -163,13 +166,15 @@ def _named(written: Server) -> Server:
 
 def _by_image(entry: Server, texts: Sequence[str]) -> str | None:
     """The engine whose image it is, unless the words start something else in it."""
-    if entry.image is None or _BESIDE.search(_image_name(entry.image.text)):
+    if entry.image is None or _BESIDE.search(image_name(entry.image.text)):
         return None
-    name = _image_name(entry.image.text)
+    name = image_name(entry.image.text)
     engine = next((engine for engine, dialect in dialects().items() if dialect.IMAGES.fullmatch(name)), None)
     if engine is None or not texts:
         return engine
     first = texts[0]
+    if first in _OTHER_TOOLS:
+        return None
     is_own = first.startswith(("-", "$", "{")) or first in ("serve", "run") or ("/" in first and not first.startswith(("/", ".")))
     return engine if is_own else None
 
@@ -185,10 +190,10 @@ def _by_flags(entry: Server, texts: Sequence[str]) -> str | None:
 
 
 def _by_variables(entry: Server, texts: Sequence[str]) -> str | None:
-    """A wrapper that gets llama.cpp's variables and a GGUF file."""
-    if any(name.startswith("LLAMA_ARG_") for name in entry.env) and any(text.lower().endswith(".gguf") for text in texts[1:]):
-        return "llama.cpp"
-    return None
+    """llama.cpp's server, or a wrapper that gets a GGUF file, with llama.cpp's variables and no flag."""
+    is_set = any(name.startswith("LLAMA_ARG_") for name in entry.env)
+    is_named = bool(texts) and base(texts[0]) == "llama-server"
+    return "llama.cpp" if is_set and (is_named or any(text.lower().endswith(".gguf") for text in texts[1:])) else None
 
 
 def _stripped(run: scripts.Run) -> tuple[tuple[Word, ...], dict[str, Word]]:
@@ -213,7 +218,7 @@ def _without_gpu(words: Sequence[Word], image: Word | None) -> int | None:
     return 0 if image and re.search(r"vllm-cpu|-cpu-release|:.*-cpu\b", image.text) else None
 
 
-def _image_name(image: str) -> str:
+def image_name(image: str) -> str:
     """An image without registry's port, tag and digest."""
     name = image.partition("@")[0]
     return name.rpartition(":")[0] if re.search(r":[^/]*$", name) else name

@@ -14,11 +14,13 @@ from kvplan.engines.llamacpp.rules import rules_for
 
 ENGINE = "llama.cpp"
 IMAGES = re.compile(r"(?:.*/)?[\w.-]*(?:llama\.cpp|llama-?cpp|llama-server)[\w.-]*")
+OWN = re.compile(r"(?:.*/)?(?:ggml-org|ggerganov)/llama\.cpp")
+"""The project's own images: forks have flags of their own."""
 _PROGRAMS = ("llama-server", "llama-cli")
 _OLD = ("server", "main")
 """What the programs were called before 2024-06; a model says that it is they."""
 _PYTHON = "llama_cpp.server"
-_OF_FULL = ("--server", "-s", "--run", "-r")
+_OF_FULL = ("--server", "-s", "--run")
 _FIELDS = {
     **dict.fromkeys(("m", "model", "hf", "hfr", "hf-repo", "model-url", "mu", "docker-repo", "dr"), "model"),
     **dict.fromkeys(("c", "ctx-size", "n-ctx"), "ctx_tokens"),
@@ -71,4 +73,4 @@ def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:
     """The words as those of ``llama-server``, variables in front; the first word for the image of all programs is left out."""
     env = [f"{name}={value.text}" for name, value in server.env.items() if name.startswith("LLAMA_ARG_")]
     said = [word.text for word in words]
-    return (*env, "llama-server", *(said[1:] if said[:1] and said[0] in _OF_FULL[:2] else said))
+    return (*env, "llama-server", *(said[1:] if said[:1] and said[0] in _OF_FULL else said))

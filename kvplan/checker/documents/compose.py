@@ -29,6 +29,7 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """One for each service and each model; which services run an engine is told by their words."""
+    file = file._replace(variables={**_beside(file, ".env"), **file.variables})
     for document in documents(file):
         if isinstance(document, Unreadable):
             yield document
@@ -40,6 +41,19 @@ def servers(file: Text) -> Iterator[Server | Unreadable]:
         for name, model in document.get("models").named():
             if model.get("model"):
                 yield _model(file, name, model)
+
+
+def _beside(file: Text, name: str) -> dict[str, str]:
+    """The variables of a file of them in the same folder: Compose reads ``.env`` by itself."""
+    folder = file.path.rpartition("/")[0]
+    path = f"{folder}/{name}" if folder else name
+    found = next((other for other in file.others("=") if other.path == path), None)
+    pairs = (line.removeprefix("export ").partition("=") for line in found.text.splitlines()) if found else ()
+    return {
+        key.strip(): re.sub(r"\s+#.*$", "", value.strip()).strip("\"'")
+        for key, equals, value in pairs
+        if equals and not key.lstrip().startswith("#")
+    }
 
 
 def _inherited(service: Node, services: Node) -> Node:
@@ -99,8 +113,8 @@ class _Service:
 
     def _environment(self) -> dict[str, Word]:
         """A map, or a list of NAME=VALUE; a name alone is the caller's variable."""
-        env: dict[str, Word] = {}
         node = self._node.get("environment")
+        env = dict(self._files())
         for key, value in node.named():
             said = self._expanded(value.word)
             if said is not None:
@@ -113,6 +127,14 @@ class _Service:
             elif name in self._file.variables:
                 env[name] = item._replace(text=self._file.variables[name])
         return env
+
+    def _files(self) -> Iterator[tuple[str, Word]]:
+        """The variables of each ``env_file``, as far as it lies beside."""
+        node = self._node.get("env_file")
+        for word in (*node.words(), *(item.get("path").word for item in node.items if item.get("path")), node.word):
+            if word is not None:
+                for name, value in _beside(self._file, word.text.removeprefix("./")).items():
+                    yield name, word._replace(text=value)
 
     def _gpus(self) -> tuple[Gpus, str | None]:
         """What is reserved, and which cards these are where that is known. A count alone takes the first ones."""
