@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kvplan.checker import selectors
+from kvplan.checker.option_files import with_files
 from kvplan.checker.server import Gpus, Server, Word
 from kvplan.checker.variables import expand, left_in
 from kvplan.checker.yaml_nodes import MISSING, Node
@@ -70,7 +71,9 @@ def of_container(pod: Pod, container: Node, card: Gpus) -> Server:
     env = environment(container, pod.config)
     command = container.get("command").words() or _one(container.get("command"))
     args = container.get("args").words() or _one(container.get("args"))
-    words = _with_script(tuple(replaced(word, env) for word in (*command, *args)), pod, container)
+    said = tuple(replaced(word, env) for word in (*command, *args))
+    mounted = dict(_mounted(pod, container)) if pod.config else {}
+    words = with_files(_with_script(said, mounted), {path: word.text for path, word in mounted.items()})
     image = container.get("image").word
     limits = container.get("resources", "limits")
     at = words[0] if words else image
@@ -95,11 +98,8 @@ def _one(node: Node) -> tuple[Word, ...]:
     return (node.word,) if node.word else ()
 
 
-def _with_script(words: tuple[Word, ...], pod: Pod, container: Node) -> tuple[Word, ...]:
+def _with_script(words: tuple[Word, ...], mounted: Mapping[str, Word]) -> tuple[Word, ...]:
     """A script of a ConfigMap in this file as the text that the shell runs, where the command begins with it."""
-    if not words or not pod.config:
-        return words
-    mounted = dict(_mounted(pod, container))
     at = next((i for i, word in enumerate(words[:3]) if word.text in mounted), None)
     return words if at is None else (words[at]._replace(text="bash"), words[at]._replace(text="-c"), mounted[words[at].text], *words[at:])
 

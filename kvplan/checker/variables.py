@@ -17,6 +17,10 @@ _AMBIENT = frozenset(("HOME", "PWD", "USER", "HOSTNAME", "USERPROFILE", "CD", "T
 """Where something lies on the machine that runs it: nobody has to say these."""
 
 
+_NAMED = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?", re.ASCII)
+_TERM = re.compile(r"\s*([+-]?)\s*(\d{1,12})\s*((?:[*/]\s*\d{1,12}\s*)*)", re.ASCII)
+
+
 class Expanded(NamedTuple):
     """The text with what is known in its place; ``unresolved`` are the names of what is not."""
 
@@ -61,6 +65,23 @@ def _by_pattern(text: str, known: Mapping[str, str], pattern: re.Pattern[str]) -
     return Expanded(pattern.sub(value, text)[:MAX_CHARS], tuple(unresolved))
 
 
+def _sum(text: str) -> int | None:
+    """The value of sums and products of whole numbers, from left to right; None for any other text."""
+    total, at = 0, 0
+    while at < len(text.rstrip()):
+        term = _TERM.match(text, at)
+        if term is None or (at and not term[1]) or at > 200:
+            return None
+        value = int(term[2])
+        for operator, number in re.findall(r"([*/])\s*(\d+)", term[3]):
+            if operator == "/" and int(number) == 0:
+                return None
+            value = value * int(number) if operator == "*" else value // int(number)
+        total += -value if term[1] == "-" else value
+        at = term.end()
+    return total if text.strip() else None
+
+
 class _Reader:
     """``${A:-${B:-c}}`` nests: read from left to right, a level for each brace."""
 
@@ -92,6 +113,8 @@ class _Reader:
             return "$"
         if following == "{" and self._depth < 20:
             return self._braced(start)
+        if text.startswith("((", start + 1):
+            return self._computed(start)
         name = _NAME.match(text, start + 1)
         if name is None and not (following.isdecimal() or following in ("@", "*")):
             self._at += 1
@@ -99,6 +122,18 @@ class _Reader:
         said = name[0] if name else following
         self._at = start + 1 + len(said)
         return self._value(said, text[start : self._at])
+
+    def _computed(self, start: int) -> str:
+        """``$((A * $B))``: sums and products of whole numbers; anything else stays as it stands."""
+        end = self._text.find("))", start)
+        inner = self._text[start + 3 : end] if end > 0 else ""
+        numbers = _NAMED.sub(lambda found: self._known.get(found[1], found[0]), inner)
+        value = _sum(numbers)
+        if value is None:
+            self._at += 1
+            return "$"
+        self._at = end + 2
+        return str(value)
 
     def _value(self, name: str, as_written: str) -> str:
         if name not in self._known:

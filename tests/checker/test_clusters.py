@@ -8,7 +8,10 @@ import pytest
 from kvplan.checker.case import Case
 from kvplan.checker.check import check
 from kvplan.checker.config import Config
+from kvplan.checker.option_files import with_files
 from kvplan.checker.report import Report
+from kvplan.checker.server import Word
+from kvplan.checker.variables import expand
 
 DATA = Path(__file__).parent.parent / "data" / "check"
 KEYS = ("name", "engine", "model", "ctx", "concurrency", "tp", "pp", "dp", "gpus", "n_gpus", "replicas")
@@ -23,6 +26,7 @@ k8s/list.yaml: nightly sglang Qwen/Qwen3-8B 8192 - 2 1 1 l4,t4 2 1
 k8s/list.yaml: two vllm Qwen/Qwen3-0.6B - - 1 1 1 - 1 1
 k8s/list.yaml: two vllm BAAI/bge-m3 - - 1 1 1 - - 1
 k8s/lws.yaml: big vllm deepseek-ai/DeepSeek-R1 - - 8 2 1 h100-sxm 16 2
+k8s/nodes.yaml: k3 sglang moonshotai/Kimi-K3 - 512 16 1 1 - 16 1
 kserve/runtime.yaml: vllm-runtime vllm - - - 2 1 1 - - 1
 kserve/service.yaml: granite vllm ibm-granite/granite-3.1-8b-instruct 8192 - 2 1 1 a100-80 2 2
 kserve/service.yaml: llama3 vllm meta-llama/Meta-Llama-3-8B-Instruct 4096 - 1 1 1 - 1 1
@@ -49,6 +53,8 @@ second/modelservice.yaml: decode vllm Qwen/Qwen3-0.6B 4096 - 2 1 1 - 2 1
 second/scenario.yaml: decode vllm Qwen/Qwen3-8B 16000 - 2 1 1 h100-sxm - 2
 second/service.py: Chat vllm Qwen/Qwen2.5-7B-Instruct 4096 12 1 1 1 l4 1 1
 second/sky.yaml: sky vllm Qwen/Qwen3-8B 8192 - 2 1 1 l4,a10g 2 2
+second/sky-nodes.yaml: deepseek-r1 sglang deepseek-ai/DeepSeek-R1 - - 16 1 1 h200,h100-sxm,a100-80 16 1
+second/trtllm.yaml: TrtllmWorker tensorrt-llm deepseek-ai/DeepSeek-R1 16384 64 8 1 1 - 8 1
 second/vllmruntime.yaml: runtime vllm Qwen/Qwen3-8B 4096 - 2 1 1 - 2 2
 """
 LM_STUDIO = "second/user-concrete-model-default-config/lmstudio-community/Qwen3-8B-GGUF/Qwen3-8B-Q4_K_M.gguf.json"
@@ -155,3 +161,27 @@ def test_a_runtime_is_joined_from_another_file_and_stands_where_it_is_named(repo
     assert tp.line == 10
     assert server.image is not None
     assert server.image.text.startswith("quay.io/modh/vllm")
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("$(($A * ${B}))", "16"),
+        ("$((A*B + 1))", "17"),
+        ("$((B/A))", "4"),
+        ("$((A*C))", "$((A*C))"),
+        ("$((A**2))", "$((A**2))"),
+        ("$((", "$(("),
+    ],
+)
+def test_sums_in_shells(text: str, expanded: str) -> None:
+    assert expand(text, {"A": "2", "B": "8"}).text == expanded
+
+
+def test_a_file_of_options_takes_the_place_of_the_option() -> None:
+    files = {"/etc/vllm.yaml": "max-model-len: 4096\nenable_prefix_caching: true\ndtype: half\n"}
+    words = [Word(text, 3) for text in ("vllm", "serve", "M", "--config", "/etc/vllm.yaml", "--dtype", "bfloat16")]
+    said = [word.text for word in with_files(words, files)]
+    assert said == ["vllm", "serve", "M", "--max-model-len", "4096", "--enable-prefix-caching", "--dtype", "half", "--dtype", "bfloat16"]
+    script = with_files([Word("vllm serve M --config=/etc/vllm.yaml --port 1", 3)], files)
+    assert script[0].text == "vllm serve M --max-model-len 4096 --enable-prefix-caching --dtype half --port 1"

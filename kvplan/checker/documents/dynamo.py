@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kvplan.checker import pods, selectors, templates
 from kvplan.checker.server import Gpus, Server, Text, Unreadable
-from kvplan.checker.yaml_nodes import Node, documents
+from kvplan.checker.yaml_nodes import MISSING, Node, documents
 
 KIND = "dynamo"
 _KIND = "DynamoGraphDeployment"
@@ -23,16 +23,16 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """One for each component that says what it runs."""
-    for document in documents(templates.readable(file)):
-        if isinstance(document, Unreadable):
-            yield document
-            continue
-        for thing in pods.objects(document):
-            if thing.get("kind").text == _KIND:
-                for name, part in _components(thing.get("spec")):
-                    server = _server(file.path, name, part)
-                    if server.command and _kind(part) not in _NO_ENGINES:
-                        yield server
+    found = list(documents(templates.readable(file)))
+    yield from (document for document in found if isinstance(document, Unreadable))
+    things = [thing for document in found if isinstance(document, Node) for thing in pods.objects(document)]
+    config = pods.config_maps(things)
+    for thing in things:
+        if thing.get("kind").text == _KIND:
+            for name, part in _components(thing.get("spec")):
+                server = _server(pods.Pod(MISSING, KIND, file.path, name, part.get("replicas").number or 1, config), part)
+                if server.command and _kind(part) not in _NO_ENGINES:
+                    yield server
 
 
 def _components(spec: Node) -> Iterator[tuple[str | None, Node]]:
@@ -46,16 +46,15 @@ def _kind(part: Node) -> str:
     return (part.get("type").text or part.get("componentType").text or "").lower()
 
 
-def _server(path: str, name: str | None, part: Node) -> Server:
+def _server(pod: pods.Pod, part: Node) -> Server:
     spec = part.get("podTemplate", "spec") or part.get("extraPodSpec")
     containers = spec.get("containers").items
     main = next((c for c in containers if c.get("name").text == "main"), containers[0] if containers else spec.get("mainContainer"))
     nodes = part.get("multinode", "nodeCount").number or 1
-    pod = pods.Pod(spec, KIND, path, name, part.get("replicas").number or 1)
-    server = pods.of_container(pod, main, _cards(spec, main, part, nodes))
+    server = pods.of_container(pod._replace(spec=spec), main, _cards(spec, main, part, nodes))
     limits = part.get("resources", "limits")
     return server._replace(
-        name=name,
+        name=pod.name,
         env={**pods.variables(part.get("envs"), {}), **server.env},
         host_memory=server.host_memory or limits.get("memory").word,
         shared_memory=server.shared_memory or part.get("sharedMemory", "size").word,

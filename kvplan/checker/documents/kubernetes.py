@@ -17,6 +17,7 @@ _SHAPE = re.compile(r"^\s*[\"']?(?:- )?kind[\"']?:", re.MULTILINE)
 _OTHERS = ("serving.kserve.io", "production-stack.vllm.ai", "nvidia.com", "kaito.sh")
 """Groups whose objects hold pods and have a format of their own."""
 
+_NODES = re.compile(r"--nnodes(?:=|[ \\\t\n]+)(\d{1,4})(?![\w.])")
 _RAY = ("RayCluster", "RayService", "RayJob")
 """KubeRay starts Ray in these pods, whatever their images would start."""
 
@@ -50,7 +51,16 @@ def _servers(thing: Node, path: str, config: dict[str, Node]) -> Iterator[Server
         return
     for pod in pods.pods(thing, KIND, path, config):
         for server in pods.servers(pod):
-            yield server._replace(image=None) if kind in _RAY else server
+            yield server._replace(image=None) if kind in _RAY else _over_nodes(server)
+
+
+def _over_nodes(server: Server) -> Server:
+    """The cards of all pods where several are the nodes of one engine."""
+    said = _NODES.search(" ".join(word.text for word in server.command))
+    nodes, cards = int(said[1]) if said else 1, server.gpus.n_gpus
+    if nodes < 2 or not cards:
+        return server
+    return server._replace(gpus=server.gpus._replace(n_gpus=cards * nodes), replicas=max(1, server.replicas // nodes))
 
 
 def _group(thing: Node, path: str, config: dict[str, Node]) -> Iterator[Server]:
