@@ -50,6 +50,7 @@ def read(server: Server, versions: dict[str, str]) -> Read:
     said = table.said(settled.words, _known(server), dialect.TABLE)
     if parsed is not None:
         said |= _from_parsed(parsed, said)
+        said = said if parsed.model else {field: word for field, word in said.items() if field != "model"}
         version_from = version_from if version else NEWEST
     reading = _reading(server, said, {dialect.TABLE.flags.get(flag, flag) for flag, _ in settled.hidden})
     reading = reading._replace(version=(parsed.version if parsed else None) or version, version_from=version_from)

@@ -136,9 +136,10 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
             n_words = dialect.begins(texts[i:]) if not texts[i].startswith("--") else 0
             if n_words:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
-    told = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts) or _by_variables(entry, texts)
-    words = entry.command[1:] if texts and base(texts[0]) == "llama-server" else entry.command
-    return _settled(entry, told, words, line) if told else None
+    told = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts)
+    if told is not None:
+        return _settled(entry, told, entry.command, line)
+    return _by_variables(entry, line)
 
 
 def _settled(entry: Server, engine: str, words: tuple[Word, ...], line: int) -> Server:
@@ -189,11 +190,13 @@ def _by_flags(entry: Server, texts: Sequence[str]) -> str | None:
     return engines[0]
 
 
-def _by_variables(entry: Server, texts: Sequence[str]) -> str | None:
-    """llama.cpp's server, or a wrapper that gets a GGUF file, with llama.cpp's variables and no flag."""
-    is_set = any(name.startswith("LLAMA_ARG_") for name in entry.env)
-    is_named = bool(texts) and base(texts[0]) == "llama-server"
-    return "llama.cpp" if is_set and (is_named or any(text.lower().endswith(".gguf") for text in texts[1:])) else None
+def _by_variables(entry: Server, line: int) -> Server | None:
+    """llama.cpp's server without a flag, or a wrapper that gets a GGUF file, where llama.cpp's variables are set."""
+    model = next((word for word in entry.command[1:] if word.text.lower().endswith(".gguf")), None)
+    is_named = bool(entry.command) and base(entry.command[0].text) == "llama-server"
+    if not any(name.startswith("LLAMA_ARG_") for name in entry.env) or (model is None and not is_named):
+        return None
+    return _settled(entry._replace(model=model), "llama.cpp", (), line)
 
 
 def _stripped(run: scripts.Run) -> tuple[tuple[Word, ...], dict[str, Word]]:
