@@ -1,23 +1,25 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
-``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes. Importing kvplan costs
-nothing; what is used is imported then.
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``check(paths)`` whether the servers that
+files deploy start and hold their load. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvplan.checker.check import check
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
     from kvplan.specs import load_model
     from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model", "verify"]
+__all__ = ["Estimate", "KvplanError", "__version__", "check", "estimate", "load_model", "verify"]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
     "KvplanError": "kvplan.core.errors",
+    "check": "kvplan.checker.check",
     "estimate": "kvplan.estimator",
     "load_model": "kvplan.specs",
     "verify": "kvplan.verifier",

@@ -34,7 +34,7 @@ def find(said: Gpus, labels: Mapping[str, str], default: str | None) -> tuple[Ca
     if said.memory_mib is not None and known:
         known = [_by_memory(card, said.memory_mib) for card in known]
     if known:
-        return tuple({card.matched.gpu: card for card in known if card.matched}.values())
+        return tuple({card.matched.gpu: card for card in known if card.matched}.values()) or tuple(known[:1])
     sliced = [card for card in cards if card.problem and "slice" in card.problem]
     if sliced:
         return tuple(sliced[:1])

@@ -8,7 +8,7 @@ from pathlib import Path
 from kvplan import _discover
 from kvplan.checker import baseline, starts, suppress, walk
 from kvplan.checker.case import Found
-from kvplan.checker.config import Config
+from kvplan.checker.config import Config, find
 from kvplan.checker.judge import judge
 from kvplan.checker.models import Sources
 from kvplan.checker.report import Report, in_order
@@ -20,12 +20,14 @@ from kvplan.specs.files import read_text
 DOCUMENTS = "kvplan.checker.documents"
 
 
-def check(paths: Sequence[str], config: Config, *, online: bool = False) -> Report:
-    """Every LLM server that the files under ``paths`` deploy, and what is wrong with it.
+def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bool = False) -> Report:
+    """Every LLM server that the files under ``paths`` (here, where none is named) deploy, and what is wrong with it.
 
-    ``config`` holds the project's settings, the command line's merged in. The Hub is asked only with ``online``. Raises RequestError for
-    a path that is not there, and for settings that make no sense.
+    ``config`` holds the project's settings; None finds them from the first path up. The Hub is asked only with ``online``. Raises
+    RequestError for a path that is not there, and for settings that make no sense.
     """
+    if config is None:
+        config = find(Path(paths[0] if paths else "."))
     tree = walk.tree(paths, config.exclude)
     variables = _variables(config)
     unreadable: list[Unreadable] = []

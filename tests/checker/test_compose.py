@@ -27,8 +27,8 @@ FILES = {
         ["15 llm vllm /models/a - 4 1/1/1 -"],
     ),
     "anchors": (
-        "x-base: &base\n  image: ghcr.io/ggml-org/llama.cpp:server-cuda-b11000\n  environment: {CUDA_VISIBLE_DEVICES: '0'}\nservices:\n"
-        "  a:\n    <<: *base\n    command: -m /m/a.gguf -c 4096 -np 2\n  b:\n    extends: {service: a}\n    command: -m /m/b.gguf -c 8192\n",
+        "x-base: &base\n  image: ghcr.io/ggml-org/llama.cpp:server-cuda-b11000\n  environment: {CUDA_VISIBLE_DEVICES: '0'}\n"
+        "services:\n  a:\n    <<: *base\n    command: -m /m/a.gguf -c 4096 -np 2\n  b:\n    extends: {service: a}\n    command: -m /m/b.gguf -c 8192\n",
         ["7 a llama.cpp /m/a.gguf 4096 2 1/1/1 1", "10 b llama.cpp /m/b.gguf 8192 - 1/1/1 1"],
     ),
     "environment": (
@@ -42,7 +42,8 @@ FILES = {
         ["6 llm llama.cpp ai/qwen3:8B 8192 2 1/1/1 -", "10 small llama.cpp ai/smollm2 4096 - 1/1/1 -"],
     ),
     "conflict": (
-        "<<<<<<< HEAD\nservices:\n=======\n>>>>>>> b\n---\nservices:\n  tgi:\n    image: ghcr.io/huggingface/text-generation-inference:3.0.1\n"
+        "<<<<<<< HEAD\nservices:\n=======\n>>>>>>> b\n---\nservices:\n"
+        "  tgi:\n    image: ghcr.io/huggingface/text-generation-inference:3.0.1\n"
         "    environment: {MODEL_ID: Qwen/Qwen3-8B, MAX_TOTAL_TOKENS: 4096, NUM_SHARD: 2}\n",
         ["7 tgi tgi Qwen/Qwen3-8B 4096 - 2/1/1 -"],
     ),
