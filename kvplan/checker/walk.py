@@ -48,7 +48,21 @@ _EXTENSIONS = frozenset(
             ".fish",
             ".profile",
         ),
-        *(".ini", ".cfg", ".conf", ".preset", ".env", ".service", ".dockerfile", ".containerfile", ".tpl", ".tmpl", ".template", ".j2"),
+        *(
+            ".ini",
+            ".cfg",
+            ".conf",
+            ".preset",
+            ".env",
+            ".service",
+            ".container",
+            ".dockerfile",
+            ".containerfile",
+            ".tpl",
+            ".tmpl",
+            ".template",
+            ".j2",
+        ),
         *(".py", ".json"),
     )
 )

@@ -43,8 +43,10 @@ llamacpp/models.ini: chat llama.cpp /models/Qwen3-8B-Q4_K_M.gguf 32768 4 1 1 1 -
 llamacpp/models.ini: ggml-org/gemma-3-4b-it-GGUF:Q4_K_M llama.cpp ggml-org/gemma-3-4b-it-GGUF:Q4_K_M 8192 - 1 1 1 - - 1
 llamacpp/models.ini: wrong llama.cpp path:·/models/x.gguf 8192 - 1 1 1 - - 1
 ollama/Modelfile: - ollama unsloth/Qwen3-8B-GGUF:Q4_K_M 16384 - 1 1 1 - - 1
-ollama/ollama.service: - ollama - 32768 4 1 1 1 - - 1
+ollama/ollama.service: ollama ollama - 32768 4 1 1 1 - - 1
 ollama/settings.sh: - ollama - 4096 - 1 1 1 - - 1
+units/llama.service: llama llama.cpp /models/Qwen3-14B-Q4_K_M.gguf 32768 2 1 1 1 - 2 1
+units/vllm.container: vllm vllm Qwen/Qwen3-8B 8192 - 1 1 1 - - 1
 second/dynamo.yaml: Worker vllm Qwen/Qwen3-32B 16384 - 8 1 1 - 8 2
 second/kaito.yaml: phi vllm microsoft/phi-4 16384 - 2 2 1 a100-80-pcie 4 1
 second/llmisvc.yaml: pd vllm Qwen/Qwen3-30B-A3B 8192 - 1 1 16 - 16 1

@@ -1,4 +1,4 @@
-"""Ollama's server settings in files of variables: shell exports, .env, units of systemd, launchctl, Windows batch and PowerShell.
+"""Ollama's server settings in files of variables: shell exports, .env, drop-ins of systemd, launchctl, Windows batch and PowerShell.
 
 Source: ollama 0.34 envconfig/config.go, docs/faq.mdx (how each system sets them).
 """
@@ -18,10 +18,10 @@ _SERVES = re.compile(r"\bollama(?:\.exe)?[\"']?[ \t]+(?:serve|run|create)\b|\b(?
 
 
 def claims(file: Text) -> bool:
-    """Variables that bear on memory; a script that starts the server itself is read as a script."""
+    """Variables that bear on memory; what starts the server itself is read as a script or a unit."""
     path = file.path.lower()
     named = path.endswith(_EXTENSIONS) or path.rpartition("/")[2].startswith(".env") or ".env." in path
-    return named and _OURS.search(file.text) is not None and (path.endswith(".service") or _SERVES.search(file.text) is None)
+    return named and _OURS.search(file.text) is not None and _SERVES.search(file.text) is None
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
