@@ -22,6 +22,7 @@ k8s/broken.yaml: whole llama.cpp ggml-org/gemma-3-4b-it-GGUF 8192 2 1 1 1 - 1 1
 k8s/configmap.yaml: scripted vllm Qwen/Qwen3-8B - 32 2 1 1 - 2 1
 k8s/deployment.yaml: chat vllm Qwen/Qwen2.5-7B-Instruct 16384 24 1 1 1 l40s 1 3
 k8s/helm.yaml: vllm vllm - 4096 - 1 1 1 - - 1
+k8s/kustomization.yaml: patched vllm Qwen/Qwen3-8B 4096 - 1 1 1 - - 1
 k8s/list.yaml: nightly sglang Qwen/Qwen3-8B 8192 - 2 1 1 l4,t4 2 1
 k8s/list.yaml: two vllm Qwen/Qwen3-0.6B - - 1 1 1 - 1 1
 k8s/list.yaml: two vllm BAAI/bge-m3 - - 1 1 1 - - 1
@@ -30,6 +31,7 @@ k8s/nodes.yaml: k3 sglang moonshotai/Kimi-K3 - 512 16 1 1 - 16 1
 kserve/runtime.yaml: vllm-runtime vllm - - - 2 1 1 - - 1
 kserve/service.yaml: granite vllm ibm-granite/granite-3.1-8b-instruct 8192 - 2 1 1 a100-80 2 2
 kserve/service.yaml: llama3 vllm meta-llama/Meta-Llama-3-8B-Instruct 4096 - 1 1 1 - 1 1
+stack/application.yaml: argo vllm Qwen/Qwen3-8B 4096 - 1 1 1 - 1 1
 stack/values.yaml: qwen vllm Qwen/Qwen3-8B 16384 48 2 1 1 a10 2 2
 stack/values.yaml: ray vllm Qwen/Qwen3-32B - - 4 3 1 - 12 1
 ray/serve.yaml: qwen vllm Qwen/Qwen3-32B 32768 16 4 1 1 l40s 4 2

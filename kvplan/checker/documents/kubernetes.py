@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kvplan.checker import pods, templates
+from kvplan.checker.embedded import blocks
 from kvplan.checker.mentions import MENTIONS
 from kvplan.checker.server import Server, Text, Unreadable
 from kvplan.checker.yaml_nodes import Node, documents
@@ -37,7 +38,8 @@ def servers(file: Text) -> Iterator[Server | Unreadable]:
         if isinstance(document, Unreadable):
             yield document
             continue
-        for thing in pods.objects(document):
+        patched = blocks(document.get("patches"), file.path, "containers:") if document.get("kind").text == "Kustomization" else ()
+        for thing in (*pods.objects(document), *patched):
             yield from _servers(thing, file.path, config)
 
 

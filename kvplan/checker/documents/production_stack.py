@@ -7,6 +7,7 @@ become which flags, what the templates say by themselves, and that keys they don
 from collections.abc import Iterator
 
 from kvplan.checker import lmcache, pods, selectors, templates
+from kvplan.checker.embedded import blocks
 from kvplan.checker.keyed import flag, flags
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
@@ -29,7 +30,7 @@ _SHARED = "20Gi"  # where shmSize is not said
 
 
 def claims(file: Text) -> bool:
-    """YAML with the chart's key, at the top or below a parent chart's."""
+    """YAML with the chart's key, at the top, below a parent chart's, or in an application's values."""
     return file.path.lower().endswith((".yaml", ".yml")) and _SPEC in file.text
 
 
@@ -39,7 +40,7 @@ def servers(file: Text) -> Iterator[Server | Unreadable]:
         if isinstance(document, Unreadable):
             yield document
             continue
-        for spec in _specs(document):
+        for spec in (spec for part in (document, *blocks(document, file.path, f"{_SPEC}:")) for spec in _specs(part)):
             if spec.get("enableEngine").truth is not False:
                 for model in spec.get("modelSpec").items:
                     if model.get("enabled").truth is not False and model.get("modelURL"):
