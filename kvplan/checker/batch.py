@@ -8,9 +8,11 @@ from kvplan.checker.server import Word
 from kvplan.checker.variables import expand, left_in
 
 _SET = re.compile(r"""set\s+(?:/[aA]\s+)?("?)([A-Za-z_]\w*)=(.*)\1""", re.IGNORECASE)
+_SHELL = re.compile(r"\bcmd(?:\.exe)?\s+/[ck]\b", re.IGNORECASE)
 _REMARK = re.compile(r"\s*@?(?:rem\b|::)", re.IGNORECASE)
 _WORD = re.compile(r'"([^"\n]*)"?|([^\s"&|<>]+)')
 _ENDS = re.compile(r"&&|&|\|\||\|")
+_HERE = re.compile(r"%~dp0\\?|%cd%\\?", re.IGNORECASE)
 _OPTION = re.compile(r"/[A-Za-z]+(?::\w+)?")
 
 
@@ -18,7 +20,7 @@ def commands(script: Word, known: Mapping[str, str]) -> Iterator[Run]:
     """The commands of a batch file in their order; ``known`` are variables that win over what the file says."""
     env: dict[str, Word] = {}
     for line, text in _lines(script):
-        text = expand(text, {**{name: word.text for name, word in env.items()}, **known}, "batch").text
+        text = expand(_HERE.sub(".\\\\", text), {**{name: word.text for name, word in env.items()}, **known}, "batch").text
         for start, part in _parts(text):
             stripped = part.strip().lstrip("@").strip()
             assigned = _SET.fullmatch(stripped)
@@ -26,7 +28,10 @@ def commands(script: Word, known: Mapping[str, str]) -> Iterator[Run]:
                 env[assigned[2]] = Word(assigned[3].strip('"'), line, start + 1)
             elif not assigned and stripped:
                 words = _words(part, line, start)
-                if words:
+                shelled = next((word for word in words[1:] if " " in word.text), None) if _SHELL.search(part) else None
+                if shelled is not None:
+                    yield from commands(shelled, {**{name: word.text for name, word in env.items()}, **known})
+                elif words:
                     yield Run(words, dict(env), words[0].text == "start")
 
 

@@ -36,7 +36,7 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
     n_files = 0
     for file in walk.texts(tree, variables, unreadable):
         n_files += 1
-        for held in _servers(file):
+        for held in _joined(list(_servers(file))):
             lines[file.path] = file.text.splitlines()
             if isinstance(held, Unreadable):
                 unreadable.append(held)
@@ -66,6 +66,17 @@ def _servers(file: Text) -> Iterator[Server | Unreadable]:
                 if key not in seen:
                     seen.add(key)
                     yield server
+
+
+def _joined(found: list[Server | Unreadable]) -> list[Server | Unreadable]:
+    """Without ``ollama serve`` where the same file runs a model on it: that is one server, with the variables of both."""
+    servers = [one for one in found if isinstance(one, Server) and one.engine == "ollama"]
+    bare = [one for one in servers if one.model is None and not one.command]
+    if not bare or len(bare) == len(servers):
+        return found
+    env = {name: word for one in bare for name, word in one.env.items()}
+    kept = [one for one in found if one not in bare]
+    return [one._replace(env={**env, **one.env}) if isinstance(one, Server) and one.engine == "ollama" else one for one in kept]
 
 
 def _variables(config: Config) -> Mapping[str, str]:

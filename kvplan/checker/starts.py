@@ -138,7 +138,7 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
     told = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts)
     if told is not None:
-        return _settled(entry, told, entry.command, line)
+        return _settled(entry, told, entry.command[1:] if texts[:1] == ["serve"] else entry.command, line)
     return _by_variables(entry, line)
 
 
@@ -177,7 +177,9 @@ def _by_image(entry: Server, texts: Sequence[str]) -> str | None:
     if first in _OTHER_TOOLS:
         return None
     is_own = first.startswith(("-", "$", "{")) or first in ("serve", "run") or ("/" in first and not first.startswith(("/", ".")))
-    return engine if is_own else None
+    said = {flag_name(text) for text in texts}
+    is_path = first.startswith(("/", ".")) and not first.endswith((".sh", ".py")) and said & dialects()[engine].TABLE.telling
+    return engine if is_own or is_path else None
 
 
 def _by_flags(entry: Server, texts: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ from kvplan.checker import scripts
 from kvplan.checker.check import check
 from kvplan.checker.config import Config
 from kvplan.checker.server import Text, Unreadable, Word
-from kvplan.checker.variables import expand, left_in
+from kvplan.checker.variables import Style, expand, left_in
 from kvplan.checker.yaml_nodes import Node, documents
 
 WORDS = st.sampled_from(
@@ -141,8 +141,9 @@ def test_scripts_end(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("${}:-+?=AB()%19 \\"), max_size=60))
 def test_variables_end(text: str) -> None:
-    for style in ("shell", "compose", "kubernetes", "batch"):
-        found = expand(text, {"A": "$A${A}", "1": "x"}, style)  # type: ignore[arg-type]
+    styles: tuple[Style, ...] = ("shell", "compose", "kubernetes", "batch")
+    for style in styles:
+        found = expand(text, {"A": "$A${A}", "1": "x"}, style)
         assert len(found.text) <= 100_000
     left_in(text)
 

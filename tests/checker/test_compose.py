@@ -28,7 +28,8 @@ FILES = {
     ),
     "anchors": (
         "x-base: &base\n  image: ghcr.io/ggml-org/llama.cpp:server-cuda-b11000\n  environment: {CUDA_VISIBLE_DEVICES: '0'}\n"
-        "services:\n  a:\n    <<: *base\n    command: -m /m/a.gguf -c 4096 -np 2\n  b:\n    extends: {service: a}\n    command: -m /m/b.gguf -c 8192\n",
+        "services:\n  a:\n    <<: *base\n    command: -m /m/a.gguf -c 4096 -np 2\n"
+        "  b:\n    extends: {service: a}\n    command: -m /m/b.gguf -c 8192\n",
         ["7 a llama.cpp /m/a.gguf 4096 2 1/1/1 1", "10 b llama.cpp /m/b.gguf 8192 - 1/1/1 1"],
     ),
     "environment": (

@@ -59,6 +59,14 @@ SCRIPTS = {
         "OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama pull llama3\n",
         ["1 - ollama - 8192 2 1/1/1 -"],
     ),
+    "ollama-both": (
+        "export OLLAMA_KV_CACHE_TYPE=q8_0\nollama serve &\nsleep 5\nollama run qwen3:8b\n",
+        ["4 - ollama qwen3:8b - - 1/1/1 -"],
+    ),
+    "python": (
+        "python3 -m llama_cpp.server --model /m/a.gguf --n_ctx 4096 --n_gpu_layers=-1 --chat_format chatml\n",
+        ["1 - llama.cpp /m/a.gguf 4096 - 1/1/1 -"],
+    ),
     "others": (
         "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2 --context-length 8192 --max-running-requests 8\n"
         "docker run --gpus all ghcr.io/huggingface/text-generation-inference:3.3.5 --model-id Qwen/Qwen3-8B --num-shard 2 "
@@ -116,6 +124,20 @@ def test_batch(tmp_path: Path) -> None:
         'start "LLM" /b llama\\llama-server.exe -m %MODEL% ^\r\n  -c %CTX% -ngl 99 > log.txt 2>&1\r\n'
     )
     assert rows(tmp_path, {"run.bat": text}) == ["5 - llama.cpp C:\\models\\a.gguf 8192 - 1/1/1 -"]
+
+
+def test_batch_in_a_window_of_its_own(tmp_path: Path) -> None:
+    text = 'set M=a.gguf\ncd x && start cmd /k "%~dp0llama-server.exe -m %M% -c 2048"\n%~dp0bin\\llama-server -m b.gguf -c 1024\n'
+    assert rows(tmp_path, {"run.cmd": text}) == ["2 - llama.cpp a.gguf 2048 - 1/1/1 -", "3 - llama.cpp b.gguf 1024 - 1/1/1 -"]
+
+
+def test_a_fork_has_flags_of_its_own(tmp_path: Path) -> None:
+    (case,) = cases(tmp_path, {"a.sh": "docker run ghcr.io/x/ik-llama-cpp:1 -m a.gguf --merge-qkv -c 2048\n"})
+    assert case.parsed is not None
+    assert not case.parsed.unknown
+    (case,) = cases(tmp_path, {"a.sh": "docker run ghcr.io/ggml-org/llama.cpp:server -m a.gguf --merge-qkv -c 2048\n"})
+    assert case.parsed is not None
+    assert [flag.name for flag in case.parsed.unknown] == ["--merge-qkv"]
 
 
 DOCKERFILES = {

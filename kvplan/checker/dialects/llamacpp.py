@@ -3,6 +3,7 @@ llama-cpp-python 0.3 llama_cpp/server/settings.py."""
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from kvplan.checker.program import base
 from kvplan.checker.server import Server, Word
@@ -69,8 +70,24 @@ def check_version(version: str) -> None:
     rules_for(version)
 
 
+_OF_PYTHON = {
+    **{"--model": "-m", "--n_ctx": "-c", "--n_gpu_layers": "-ngl", "--n_batch": "-b", "--n_ubatch": "-ub", "--main_gpu": "-mg"},
+    **{"--hf_model_repo_id": "-hf", "--tensor_split": "-ts"},
+}
+"""Settings of llama-cpp-python's server and what llama.cpp calls them."""
+
+
+def _translated(words: Sequence[str]) -> list[str]:
+    """The words of llama-cpp-python's server as llama.cpp's, as far as they bear on memory; other words as they are."""
+    if not any(word.partition("=")[0] in _OF_PYTHON and "_" in word for word in words):
+        return list(words)
+    split = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    kept = [(name, value) for name, value in pairwise(split) if name in _OF_PYTHON]
+    return [part for name, value in kept for part in (_OF_PYTHON[name], "all" if (name, value) == ("--n_gpu_layers", "-1") else value)]
+
+
 def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:
     """The words as those of ``llama-server``, variables in front; the first word for the image of all programs is left out."""
     env = [f"{name}={value.text}" for name, value in server.env.items() if name.startswith("LLAMA_ARG_")]
-    said = [word.text for word in words]
+    said = _translated([word.text for word in words])
     return (*env, "llama-server", *(said[1:] if said[:1] and said[0] in _OF_FULL else said))
