@@ -15,3 +15,15 @@ STARTS = re.compile(
     re.IGNORECASE,
 )
 """The same for scripts, which may name an engine for many other reasons: what one has to write to start it."""
+
+_TEXTS = (
+    *("vllm", "llama", "sglang", "text-generation-", "trtllm", "tensorrt-llm", "tensorrtllm", "dynamo.", "max-model-len", "max_model_len"),
+    *("gpu-memory-utilization", "gpu_memory_utilization", "tensor-parallel-size", "tensor_parallel_size", "n-gpu-layers", "n_gpu_layers"),
+    *("mem-fraction-static", "mem_fraction_static"),
+)
+
+
+def mentioned(text: str) -> bool:
+    """Whether a text holds any of it: much faster than the pattern on the megabytes of a cluster's definitions."""
+    low = text.lower()
+    return any(said in low for said in _TEXTS)

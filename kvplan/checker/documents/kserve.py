@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvplan.checker import pods, selectors, templates
-from kvplan.checker.mentions import MENTIONS
+from kvplan.checker.mentions import mentioned
 from kvplan.checker.scripts import commands, inner_script
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
@@ -37,7 +37,7 @@ def claims(file: Text) -> bool:
     """YAML of KServe's group that has to do with language models."""
     if not file.path.lower().endswith((".yaml", ".yml", ".json")) or _GROUP not in file.text:
         return False
-    return "huggingface" in file.text.lower() or MENTIONS.search(file.text) is not None
+    return "huggingface" in file.text.lower() or mentioned(file.text)
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:

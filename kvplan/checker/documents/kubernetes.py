@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from kvplan.checker import pods, templates
 from kvplan.checker.embedded import blocks
-from kvplan.checker.mentions import MENTIONS
+from kvplan.checker.mentions import mentioned
 from kvplan.checker.server import Server, Text, Unreadable
 from kvplan.checker.yaml_nodes import Node, documents
 
 KIND = "kubernetes"
 _EXTENSIONS = (".yaml", ".yml", ".json", ".tpl", ".tmpl", ".j2", ".template")
-_SHAPE = re.compile(r"^\s*[\"']?(?:- )?kind[\"']?:", re.MULTILINE)
+_SHAPE = re.compile(r"\bkind[\"']?:")
 _OTHERS = ("serving.kserve.io", "production-stack.vllm.ai", "nvidia.com", "kaito.sh")
 """Groups whose objects hold pods and have a format of their own."""
 
@@ -27,7 +27,7 @@ def claims(file: Text) -> bool:
     """YAML with an object that has containers, and something of an engine."""
     if not file.path.lower().endswith(_EXTENSIONS) or "containers" not in file.text:
         return False
-    return MENTIONS.search(file.text) is not None and _SHAPE.search(file.text) is not None
+    return _SHAPE.search(file.text) is not None and mentioned(file.text)
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:

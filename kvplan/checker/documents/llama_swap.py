@@ -14,7 +14,7 @@ from kvplan.checker.yaml_nodes import Node, documents
 
 KIND = "llama-swap"
 _SHAPE = re.compile(r"^[\"']?models[\"']?:", re.MULTILINE)
-_COMMAND = re.compile(r"^\s+[\"']?cmd[\"']?:", re.MULTILINE)
+_COMMAND = re.compile(r"^[ \t]+[\"']?cmd[\"']?:", re.MULTILINE)
 _MACRO = re.compile(r"\$\{([A-Za-z0-9_-]+)\}")
 _ENVIRONMENT = re.compile(r"\$\{env\.([A-Za-z_]\w*)\}", re.ASCII)
 _COMMENT = re.compile(r"""(?:[^'"#]|(?<=\S)#|"[^"]*"|'[^']*')*?(?=(?:^|\s)\s*#(?:\s|$|\w))""")
@@ -25,7 +25,7 @@ _PORT = "5800"
 
 def claims(file: Text) -> bool:
     """YAML with models that have commands."""
-    if not file.path.lower().endswith((".yaml", ".yml")):
+    if not file.path.lower().endswith((".yaml", ".yml")) or "models" not in file.text or "cmd" not in file.text:
         return False
     return _SHAPE.search(file.text) is not None and _COMMAND.search(file.text) is not None
 

@@ -23,7 +23,9 @@ _OURS = re.compile(
 def claims(file: Text) -> bool:
     """Named so, or with Ollama's PARAMETER lines; always with a model."""
     name = file.path.rpartition("/")[2].lower()
-    return ("modelfile" in name or _OURS.search(file.text) is not None) and _FROM.search(file.text) is not None
+    if "modelfile" not in name and ("parameter" not in file.text.lower() or _OURS.search(file.text) is None):
+        return False
+    return _FROM.search(file.text) is not None
 
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:

@@ -19,7 +19,7 @@ _SHAPE = re.compile(r"^(?:resources|service|num_nodes|envs|setup):", re.MULTILIN
 
 def claims(file: Text) -> bool:
     """YAML with a script to run and what it runs on."""
-    if not file.path.lower().endswith((".yaml", ".yml")):
+    if not file.path.lower().endswith((".yaml", ".yml")) or "run:" not in file.text:
         return False
     return _RUN.search(file.text) is not None and _SHAPE.search(file.text) is not None
 
