@@ -12,6 +12,7 @@ from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.estimator import Options, engines
 
+_BUILDS = "dockerfile"
 NEWEST = "newest modeled"
 _OF_PARSED = {
     **{"max-model-len": "ctx_tokens", "max-num-seqs": "concurrency", "kv-cache-dtype": "kv_dtype", "gpu-memory-utilization": "utilization"},
@@ -106,10 +107,11 @@ def _known(server: Server) -> dict[str, Word]:
 
 
 def _version(server: Server, versions: dict[str, str]) -> tuple[str | None, str | None]:
-    if server.pinned is not None:
-        return server.pinned.text, "pip"
+    """What a file installs, else its image's tag; of a script that starts containers, their tags."""
     dialect = starts.dialects()[server.engine or ""]
     tag = dialect.version(server.image.text) if server.image and not left_in(server.image.text) else None
+    if server.pinned is not None and (server.image is None or server.kind == _BUILDS):
+        return server.pinned.text, "pip"
     if tag is not None:
         return tag, "image tag"
     said = versions.get(server.engine or "")

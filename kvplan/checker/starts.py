@@ -136,9 +136,13 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
             n_words = dialect.begins(texts[i:]) if not texts[i].startswith("--") else 0
             if n_words:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
-    told = (_by_image(entry, texts) if by_image else None) or _by_flags(entry, texts)
+    told = _by_image(entry, texts) if by_image else None
     if told is not None:
         return _settled(entry, told, entry.command[1:] if texts[:1] == ["serve"] else entry.command, line)
+    told = _by_flags(entry, texts)
+    if told is not None:
+        first = next(i for i, text in enumerate(texts) if flag_name(text) in dialects()[told].TABLE.flags or text.startswith("--"))
+        return _settled(entry, told, entry.command[first:], line)
     return _by_variables(entry, line)
 
 

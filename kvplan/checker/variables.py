@@ -82,6 +82,11 @@ def _sum(text: str) -> int | None:
     return total if text.strip() else None
 
 
+def _unquoted(word: str) -> str:
+    """A default without the quotation marks around it, which a shell takes off."""
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+
+
 class _Reader:
     """``${A:-${B:-c}}`` nests: read from left to right, a level for each brace."""
 
@@ -162,7 +167,7 @@ class _Reader:
         is_set = value is not None and (value != "" or not operator[0].startswith(":"))
         kind = operator[0][-1]
         if kind in "-=" and not is_set:
-            return word
+            return word if self._doubled else _unquoted(word)
         if kind == "+":
             if not is_set:
                 del self.unresolved[before:]

@@ -13,7 +13,7 @@ EXPANDED: list[tuple[Style, str, str, tuple[str, ...]]] = [
     ("shell", "${B:-${C:-d}} ${A:-x} ${E:-x} ${E-x}", "d 1 x ", ()),
     ("shell", "${A:+--x ${A}} ${B:+--y ${B}}", "--x 1 ", ()),
     ("shell", "${B:?say it} ${A:?x} ${A%.x} ${#A} cost 5$", "${B:?say it} 1 ${A%.x} ${#A} cost 5$", ("B", "A")),
-    ("shell", "${B:=z}", "z", ()),
+    ("shell", '${B:=z} ${B:-"x y"}', "z x y", ()),
     ("compose", '$$A {"t":${T:-1.0}}', '$A {"t":1.0}', ()),
     ("kubernetes", "$(A) $(B) $$(A) $A", "1 $(B) $(A) $A", ("B",)),
     ("batch", "%A%\\x %B% 100%", "1\\x %B% 100%", ("B",)),

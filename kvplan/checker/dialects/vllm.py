@@ -15,7 +15,7 @@ ENGINE = "vllm"
 IMAGES = re.compile(r"(?:.*/)?(?:[\w.-]*vllm[\w.-]*|llm-d(?:-cuda|-xpu|-cpu|-rocm)?)")
 OWN = re.compile(r"(?:.*/)?vllm/vllm-openai|(?:.*/)?lmcache/vllm-openai|(?:.*/)?(?:vllm-openai|rocm/vllm)")
 """Images of released versions: others have patches and flags of their own."""
-_MODULE = re.compile(r"vllm\.entrypoints\.(?:\w+\.)*\w*server\w*")
+_MODULE = re.compile(r"(?:\w+\.)*vllm\.(?:\w+\.)*entrypoints\.(?:\w+\.)*\w*server\w*")
 _FILE = re.compile(r"(?:.*/)?(?:vllm/entrypoints/(?:openai/)?api_server\.py)")
 _FIELDS = {
     "model": "model",
