@@ -1,13 +1,14 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
-settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ. Importing kvplan costs nothing;
-what is used is imported then.
+settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
+that files deploy start and hold their load. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvplan.checker.check import check
     from kvplan.comparer import compare
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
@@ -23,6 +24,7 @@ __all__ = [
     "Recommendation",
     "Sweep",
     "__version__",
+    "check",
     "compare",
     "estimate",
     "load_model",
@@ -36,6 +38,7 @@ _HOMES = {
     "KvplanError": "kvplan.core.errors",
     "Recommendation": "kvplan.recommender",
     "Sweep": "kvplan.estimator.sweep",
+    "check": "kvplan.checker.check",
     "compare": "kvplan.comparer",
     "estimate": "kvplan.estimator",
     "load_model": "kvplan.specs",

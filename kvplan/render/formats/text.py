@@ -1,0 +1,52 @@
+"""For people: each finding with its source line and a caret, then every server that was checked."""
+
+from collections.abc import Sequence
+
+from kvplan.checker.case import Case, Found
+from kvplan.checker.report import LEVELS, Report
+from kvplan.core.units import GIB
+from kvplan.render.checked import Row, row
+from kvplan.render.table import aligned
+
+NAME = "text"
+_HEADS = ("server", "engine", "model", "context", "GPU", "needed", "verdict")
+_WIDE = 160  # of a source line
+
+
+def render(report: Report) -> str:
+    """Findings, the table of servers, and a line that sums both up."""
+    parts = [_finding(one, report) for one in report.found]
+    if report.cases:
+        parts.append(_table(report.cases))
+    parts.append(_sum(report))
+    return "\n\n".join(parts) + "\n"
+
+
+def _finding(one: Found, report: Report) -> str:
+    lines = [f"{one.file}:{one.line}:{one.column}: {one.level}[{one.rule}] {one.message}"]
+    source = report.lines.get(one.file, ())
+    if one.line <= len(source) and len(source[one.line - 1]) <= _WIDE:
+        text = source[one.line - 1].expandtabs(1)
+        lines += [f"  {text}", f"  {' ' * (one.column - 1)}^"]
+    if one.hint:
+        lines.append(f"  hint: {one.hint}")
+    return "\n".join(lines)
+
+
+def _table(cases: Sequence[Case]) -> str:
+    return "\n".join(aligned([_HEADS, *(_cells(row(case)) for case in cases)], left=frozenset({0, 1, 2, 4, 6})))
+
+
+def _cells(found: Row) -> tuple[str, ...]:
+    context = "-" if found.ctx_tokens is None else f"{found.ctx_tokens:,}"
+    gpu = "-" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
+    needed = "-" if found.needed_bytes is None else f"{found.needed_bytes / GIB:.2f} GiB"
+    return (f"{found.file}:{found.line}", found.engine or "-", found.model or "-", context, gpu, needed, found.verdict)
+
+
+def _sum(report: Report) -> str:
+    counts = [(level, sum(found.level == level for found in report.found)) for level in LEVELS]
+    said = ", ".join(f"{n} {level}{'' if n == 1 else 's'}" for level, n in counts if n) or "no findings"
+    n = len(report.cases)
+    left_out = f", {len(report.suppressed)} suppressed" if report.suppressed else ""
+    return f"{n} server{'' if n == 1 else 's'} in {report.n_files} file{'' if report.n_files == 1 else 's'}: {said}{left_out}"

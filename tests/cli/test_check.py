@@ -1,0 +1,96 @@
+"""``kvplan check`` as people and jobs run it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kvplan.cli import main
+
+HELD = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 4096\n"
+BEYOND = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 8192\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    return tmp_path
+
+
+def _json(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, list[dict[str, object]]]:
+    assert main(["check", *argv, "--format", "json"]) == code
+    answer: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
+    return answer
+
+
+def test_good_and_bad(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "a.sh").write_text(HELD)
+    found = _json(capsys, "--gpu", "a100-80")
+    assert [(d["file"], d["verdict"], d["gpu"]) for d in found["deployments"]] == [("a.sh", "fits", "a100-80")]
+    (tree / "a.sh").write_text(BEYOND)
+    found = _json(capsys, "--gpu", "a100-80", code=1)
+    assert "KV110" in [f["rule"] for f in found["findings"]]
+    assert _json(capsys, "--gpu", "a100-80", "--fail-on", "never")["findings"]
+    assert not _json(capsys, "--gpu", "a100-80", "--select", "KV500")["findings"]
+    assert not [f for f in _json(capsys, "--gpu", "a100-80", "--ignore", "KV110,KV201")["findings"] if f["level"] == "error"]
+
+
+def test_a_tree_without_servers(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "a.yaml").write_text("services: {web: {image: nginx}}\n")
+    assert _json(capsys) == _json(capsys, ".")
+    assert _json(capsys)["findings"] == []
+
+
+def test_several_formats_at_once(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "a.sh").write_text(BEYOND)
+    assert main(["check", "--gpu", "l40s", "--format", "text", "--format", "sarif=out.sarif", "--format", "json=out.json"]) == 1
+    assert "a.sh:1:" in capsys.readouterr().out
+    assert json.loads((tree / "out.sarif").read_text())["version"] == "2.1.0"
+    assert json.loads((tree / "out.json").read_text())["findings"]
+
+
+def test_annotations_inside_actions(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tree / "a.sh").write_text(BEYOND)
+    assert main(["check", "--gpu", "l40s"]) == 1
+    assert "::error file=a.sh,line=1" in capsys.readouterr().out
+
+
+def test_a_baseline_hides_what_it_knows(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "a.sh").write_text(BEYOND)
+    assert main(["check", "--gpu", "l40s", "--write-baseline", "known.json"]) == 0
+    assert not _json(capsys, "--gpu", "l40s", "--baseline", "known.json")["findings"]
+
+
+def test_strict_takes_the_unknown_for_an_error(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "a.sh").write_text("vllm serve $MODEL\n")
+    assert _json(capsys)["findings"]
+    assert _json(capsys, "--strict", code=1)["findings"]
+    assert _json(capsys, "--set", "MODEL=meta-llama/Llama-2-7b-hf", "--gpu", "a100-80")["deployments"][0]["verdict"] == "fits"
+
+
+def test_settings_of_the_project(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "a.sh").write_text("vllm serve /models/ours --max-model-len 4096\n")
+    (tree / ".kvplan.yaml").write_text("gpu: a100-80\nmodels: {/models/ours: llama-2-7b}\n")
+    assert _json(capsys)["deployments"][0]["verdict"] == "fits"
+    assert _json(capsys, "--gpu", "none")["deployments"][0]["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["nowhere"], "no such file"),
+        (["--gpu", "h1000"], "unknown GPU"),
+        (["--format", "xml"], "unknown format"),
+        (["--format", "text", "--format", "json"], "both go to stdout"),
+        (["--select", "KV999"], "unknown rule"),
+        (["--set", "X"], "NAME=VALUE"),
+        (["--fail-on", "sometimes"], "sometimes"),
+        (["--model-dir", "nowhere"], "no such folder"),
+        (["--env-file", "nowhere"], "nowhere"),
+    ],
+)
+def test_wrong_requests(tree: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *argv]) == 2
+    assert said in capsys.readouterr().err
