@@ -3,20 +3,49 @@
 from typing import Literal, NamedTuple
 
 
+class Scan(NamedTuple):
+    """A moment of a mixer that reads its prompt in chunks.
+
+    ``token`` is alive per token, ``chunked`` per token of a prompt that is filled up to whole chunks, ``chunk`` per chunk and
+    ``sequence`` per sequence.
+    """
+
+    token: str
+    chunked: str = ""
+    chunk: str = ""
+    sequence: str = ""
+
+
 class StateMoments(NamedTuple):
     """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels."""
 
     kind: str
-    scan: str
+    scans: tuple[Scan, ...]
     step: str
     chunk_tokens: int = 1
 
 
+def chunked_scan(chunk_tokens: int, *, hidden: str = "3H") -> StateMoments:
+    """Mamba-2: three products of each chunk with itself per head; then chunks' states, with the first, and their sum once more.
+
+    ``hidden`` lives around it.
+    """
+    token, products = f"{hidden} + D + 2C + T", f"{3 * chunk_tokens}fT"
+    scans = tuple(Scan(token, f"{products} + {rest}", "fZ", "2fZ") for rest in ("4fF + 5fD", "3fF + 7fD"))
+    return StateMoments("mamba2", scans, "3H + 3fZ + 2Z", chunk_tokens)
+
+
+def delta_scan(token: str) -> StateMoments:
+    """Gated delta rule in chunks of 64: queries, keys, values and their decayed copies in float32, three products of each chunk with
+    itself per head, the state and one chunk's values; ``token`` lives around it."""
+    return StateMoments("gated_delta", (Scan(token, "5fD + 5fF + 196fT", "", "fZ + 128fD"),), "3H + 3fZ + C + D", chunk_tokens=64)
+
+
 STATES = (
-    StateMoments("mamba1", "3H + 5D + 3fD + 3fZ", "2H + 5fZ"),
-    StateMoments("mamba2", "2H + 768fT + 4fF + 5fD + 3C + 2D", "2H + 4fZ", chunk_tokens=256),
-    StateMoments("gated_delta", "3H + 6fD + 5fF + 256fT", "3H + 3fZ", chunk_tokens=64),
-    StateMoments("rg_lru", "3H + 14D", "3H + 14D"),
+    StateMoments("mamba1", (Scan("3H + 5D + 3fD + 3fZ"),), "2H + 5fZ"),
+    chunked_scan(256),
+    delta_scan("3H + C + D"),
+    StateMoments("rg_lru", (Scan("3H + 12D"),), "3H + 12D"),
 )
 """The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
 modeling_recurrent_gemma.py."""

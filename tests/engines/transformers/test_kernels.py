@@ -9,7 +9,7 @@ from kvplan.core.mixers.cross import CrossAttention
 from kvplan.core.mixers.mamba1 import Mamba1
 from kvplan.core.mixers.mla import Mla
 from kvplan.engines.transformers.kernels import Context, Moment, Shape, choose, moments, shape_of
-from kvplan.engines.transformers.lines import Line, Point, binding, largest, peak, unbeaten
+from kvplan.engines.transformers.lines import Chunks, Line, Point, binding, largest, peak, unbeaten
 
 RUN = Context("sdpa", "repeated", 2, bfloat16=True, capability=(8, 0), decoding=False, masked=False, packs_queries=True)
 GROUPED, EQUAL = Shape(8, 2, 64, 64), Shape(8, 8, 64, 64)
@@ -129,7 +129,8 @@ def test_alignment_can_be_assumed() -> None:
 
 
 def test_scans_round_up_to_chunks() -> None:
-    assert peak((Line(Moment(3), 0, (), (), chunk=64),), Point(2, 65, (), (), ())) == 3 * 2 * 128
+    line = Line(Moment(3), 0, (), (), row=5, chunks=Chunks(64, 7))
+    assert peak((line,), Point(2, 65, (), (), ())) == 2 * (3 * 65 + 5 + 2 * 7)
 
 
 def test_lines_that_a_later_one_covers_go() -> None:

@@ -32,6 +32,7 @@ class Run(NamedTuple):
     steps: int
     prefill: int
     decode: int
+    padding: str = "none"
 
 
 class Trace(NamedTuple):
@@ -48,6 +49,7 @@ def traces() -> list[Trace]:
 
 def beside_weights(spec: ModelSpec, run: Run) -> tuple[int, int]:
     settings = {"attn_implementation": run.attn, "cache_implementation": run.cache, "forward": run.forward, "dtype": run.dtype}
+    settings["padding"] = run.padding
     phases = deployment(spec, settings, node=gpu()).phases(Workload(run.prompt + run.steps, run.batch, run.prompt))
     assert phases.load_peak_bytes
     assert phases.prefill_peak_bytes
