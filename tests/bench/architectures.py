@@ -32,11 +32,12 @@ ARCHITECTURES = (*BUILT_IN, *CLASS_DEFAULTS)
 
 
 def config_of(name: str) -> dict[str, object]:
-    """The config of one architecture, cut."""
+    """The config of one architecture, cut, without a quantization: random weights have none."""
     if name in BUILT_IN:
         config = cut(whole(name), BUILT_IN[name])
         text = config.get("text_config")
-        return text if isinstance(text, dict) and "num_hidden_layers" in text else config
+        config = text if isinstance(text, dict) and "num_hidden_layers" in text else config
+        return {key: value for key, value in config.items() if key != "quantization_config"}
     rows = map(json.loads, _TRACED.read_text(encoding="utf-8").splitlines())
     config = next(row["config"] for row in rows if row["config"]["model_type"] == name)
     assert isinstance(config, dict)

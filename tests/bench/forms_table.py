@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +13,30 @@ PREFILL, DECODE, BELOW = 0.01, 0.03, 0.01
 """Bars: of the bytes beside the weights in each phase; how much of the total an estimate may lack."""
 
 
+class Run(NamedTuple):
+    """One run of an architecture; ``attn`` is ``sdpa`` where the family's own choice is meant."""
+
+    attn: str
+    cache: str
+    padded: bool
+    ctx_tokens: int
+    batch: int
+
+
+class Row(NamedTuple):
+    """Its trace: peaks beside what is loaded, and the weights, in bytes."""
+
+    name: str
+    run: Run
+    prefill: int
+    decode: int
+    weights: int
+
+
 class Off(NamedTuple):
     """How far one estimate is from its trace: both phases, of the bytes beside the weights, and the lower one, of the total."""
 
-    run: tuple[str, str, bool, int, int]
+    run: Run
     prefill: float
     decode: float
     total: float
@@ -27,10 +47,10 @@ class Off(NamedTuple):
         return abs(self.prefill) <= PREFILL and abs(self.decode) <= DECODE and self.total >= -BELOW
 
 
-def table(rows: list[dict[str, object]]) -> str:
+def table(rows: list[Row]) -> str:
     """The report."""
-    names = list(dict.fromkeys(str(row["name"]) for row in rows))
-    found = {name: list(_offs(name, [row for row in rows if row["name"] == name])) for name in names}
+    names = list(dict.fromkeys(row.name for row in rows))
+    found = {name: list(_offs(name, [row for row in rows if row.name == name])) for name in names}
     every = [off for offs in found.values() for off in offs]
     held = sum(off.holds for off in every)
     lines = [
@@ -50,7 +70,7 @@ def table(rows: list[dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _offs(name: str, rows: list[dict[str, object]]) -> Iterator[Off]:
+def _offs(name: str, rows: list[Row]) -> Iterator[Off]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(config_of(name)), encoding="utf-8")
@@ -58,16 +78,16 @@ def _offs(name: str, rows: list[dict[str, object]]) -> Iterator[Off]:
             yield _off(path, row)
 
 
-def _off(config: Path, row: Mapping[str, object]) -> Off:
-    attn, cache, padded, ctx, batch = run = tuple(row["run"])  # type: ignore[arg-type]
+def _off(config: Path, row: Row) -> Off:
+    attn, cache, padded, ctx, batch = row.run
     words = {"attn_implementation": "auto" if attn == "sdpa" else attn, "cache_implementation": cache, "dtype": "bfloat16"}
     command = ("transformers", str(config), *(f"{key}={value}" for key, value in words.items()), f"padding={'left' if padded else 'none'}")
     phases = answer(Options(command=command, ctx=str(ctx), batch=str(batch), prompt=str(ctx - 2), gpu="a100-80")).phases
     weights, got = phases.load_peak_bytes or 0, (phases.prefill_peak_bytes or 0, phases.decode_peak_bytes or 0)
-    want = int(str(row["prefill"])), int(str(row["decode"]))
+    want = row.prefill, row.decode
     lacks = [peak - weights - traced for peak, traced in zip(got, want, strict=True)]
-    total = min(lack / (int(str(row["weights"])) + traced) for lack, traced in zip(lacks, want, strict=True))
-    return Off(run, lacks[0] / want[0], lacks[1] / want[1], total)
+    total = min(lack / (row.weights + traced) for lack, traced in zip(lacks, want, strict=True))
+    return Off(row.run, lacks[0] / want[0], lacks[1] / want[1], total)
 
 
 def _line(name: str, offs: list[Off]) -> str:
@@ -75,9 +95,9 @@ def _line(name: str, offs: list[Off]) -> str:
     below = min(0.0, min(off.total for off in offs))
     outside = "; ".join(_named(off) for off in offs if not off.holds)
     marks = (
-        _mark([off for off in offs if off.run[1] == "static"]),
-        _mark([off for off in offs if off.run[2]]),
-        _mark([off for off in offs if off.run[0] == "eager"]),
+        _mark([off for off in offs if off.run.cache == "static"]),
+        _mark([off for off in offs if off.run.padded]),
+        _mark([off for off in offs if off.run.attn == "eager"]),
     )
     cells = f"{100 * prefill:+.3f} | {100 * decode:+.3f} | {100 * below:.3f}"
     return f"| {name} | {len(offs)} | {cells} | {' | '.join(marks)} | {outside} |"

@@ -13,25 +13,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from kvplan.verifier.record import Job, Phase, Record, Snapshot
 from tests.bench.architectures import ARCHITECTURES, config_of
-from tests.bench.forms_table import table
+from tests.bench.forms_table import Row, Run, table
 
 CONTEXTS, BATCHES, STEPS = (33, 1000, 4096, 32768), (1, 3, 8), 2
 FEW = ((1000, 3), (4096, 1))
 """(context, batch) points of settings that are less common."""
-
-
-class Run(NamedTuple):
-    """One traced run of an architecture; ``attn`` is ``sdpa`` where the family's own choice is meant."""
-
-    attn: str
-    cache: str
-    padded: bool
-    ctx_tokens: int
-    batch: int
 
 
 def runs() -> Iterator[Run]:
@@ -47,9 +36,9 @@ def runs() -> Iterator[Run]:
 
 def trace(results: Path, names: list[str]) -> None:
     """Append a line for each run that ``results`` does not hold."""
-    held = {(row["name"], *row["run"]) for row in rows(results)}
+    held = {(row.name, row.run) for row in rows(results)}
     for name in names:
-        missing = [run for run in runs() if (name, *run) not in held]
+        missing = [run for run in runs() if (name, run) not in held]
         for attn, padded in dict.fromkeys((run.attn, run.padded) for run in missing):
             alike = [run for run in missing if (run.attn, run.padded) == (attn, padded)]
             with results.open("a", encoding="utf-8") as file:
@@ -87,9 +76,10 @@ def _beside(record: Record, phase: Phase | None) -> int:
     return (phase.memory.peak_allocated_bytes or 0) - (record.loaded.allocated_bytes or 0)
 
 
-def rows(results: Path) -> list[dict[str, object]]:
+def rows(results: Path) -> list[Row]:
     """What was traced so far."""
-    return [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
+    lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
+    return [Row(**{**row, "run": Run(*row["run"])}) for row in map(json.loads, lines)]
 
 
 def main(verb: str, results: str, *names: str) -> None:
