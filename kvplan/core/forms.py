@@ -37,8 +37,10 @@ def chunked_scan(chunk_tokens: int, *, hidden: str = "3H") -> StateMoments:
 
 def delta_scan(token: str) -> StateMoments:
     """Gated delta rule in chunks of 64: queries, keys, values and their decayed copies in float32, three products of each chunk with
-    itself per head, the state and one chunk's values; ``token`` lives around it."""
-    return StateMoments("gated_delta", (Scan(token, "5fD + 5fF + 196fT", "", "fZ + 128fD"),), "3H + 3fZ + C + D", chunk_tokens=64)
+    itself per head, and one chunk's values; the state while it is renewed, or all outputs put in order. ``token`` lives around it."""
+    renewing = Scan(token, "4fD + 5fF + 196fT", "", "4fZ + 128fD")
+    ordering = Scan(token, "5fD + 5fF + 196fT", "", "fZ + 128fD")
+    return StateMoments("gated_delta", (renewing, ordering), "3H + 3fZ + C + D", chunk_tokens=64)
 
 
 STATES = (
