@@ -32,9 +32,9 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
     """Moments of the pass over the prompt; ``full`` says for each rule whether its window hides something."""
     lines: list[Line] = []
     nothing = (0,) * len(plan.rules)
-    padded = plan.settings.padding == "left"
+    every = plan.settings.padding == "left" or plan.form.masks_all
     for i, kind in enumerate(plan.kinds):
-        run = context(plan, device, decoding=False, masked=(full[kind.rule] or padded) and plan.settings.attn == "sdpa")
+        run = context(plan, device, decoding=False, masked=(full[kind.rule] or every) and plan.settings.attn == "sdpa")
         keeps_raw = plan.settings.cache == "quantized" or (plan.settings.cache == "static" and full[kind.rule])
         after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
