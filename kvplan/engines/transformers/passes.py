@@ -151,8 +151,7 @@ def _scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int, Chunks]]:
     for state in _states(plan, kind):
         for scan in state.scans:
             token, chunked, chunk, row = [_rate(plan, kind, text).token for text in scan]
-            what = " + ".join(filter(None, scan[:2]))
-            row -= kind.store.state_bytes  # made at the end
+            what, row = " + ".join(filter(None, scan[:2])), row - kind.store.state_bytes  # its own state is made at the end
             found.append((Moment(token, what=what), row, Chunks(state.chunk_tokens, chunked * state.chunk_tokens + chunk)))
     return found
 
