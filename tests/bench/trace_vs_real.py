@@ -22,13 +22,7 @@ from kvplan.verifier.record import Device, Job, Record, Snapshot
 from tests.bench.small_models import MODELS
 
 PROMPT, STEPS, BATCH = 40, 3, 2
-SETTINGS = (
-    ("bfloat16", "dynamic", False),
-    ("bfloat16", "dynamic", True),
-    ("bfloat16", "static", False),
-    ("float32", "dynamic", False),
-    ("float32", "static", False),
-)
+SETTINGS = (("bfloat16", "dynamic", False), ("bfloat16", "static", True), ("float32", "dynamic", False))
 """Element types, caches, and whether half of the first sequence is padding."""
 
 

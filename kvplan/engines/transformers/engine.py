@@ -15,11 +15,19 @@ from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
 
 AUTO = "auto"
-_DEFAULTS = {"dtype": AUTO, "kv_dtype": AUTO, "attn_implementation": AUTO, "cache_implementation": AUTO, "forward": "generate"}
+_DEFAULTS = {
+    "dtype": AUTO,
+    "kv_dtype": AUTO,
+    "attn_implementation": AUTO,
+    "cache_implementation": AUTO,
+    "forward": "generate",
+    "padding": "none",
+}
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
     "cache_implementation": (AUTO, "dynamic", "static", "quantized"),
     "forward": ("generate", "plain"),
+    "padding": ("none", "left"),
 }
 QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
 DEFAULT_QUANTIZED = "int4"
@@ -71,6 +79,7 @@ class TransformersEngine:
             cache=cache,
             forward=chosen["forward"],
             compute_dtype=compute,
+            padding=chosen["padding"],
         )
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
@@ -87,6 +96,7 @@ class TransformersEngine:
             f"attn_implementation={settings.attn}",
             f"cache_implementation={settings.cache}",
             f"forward={settings.forward}",
+            f"padding={settings.padding}",
         )
 
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:

@@ -37,6 +37,7 @@ class Footprint:
         self._device = device
         self._static = plan.settings.cache == "static"
         self._eager = plan.settings.attn == "eager"
+        self._padded = plan.settings.padding == "left"
         self._shrinks = not self._static and any(rule.window is not None for rule in plan.rules)
         self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
         self._recent: dict[tuple[Workload, bool], Peaks] = {}  # one answer asks four times about one workload
@@ -44,8 +45,9 @@ class Footprint:
         self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._logits = plan.logits_bytes if plan.settings.forward == "plain" else 0
         rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
-        self._per_position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
-        self._per_token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
+        position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
+        token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
+        self._per_position, self._per_token = (0, position + token + IDS) if self._padded else (position, token)
 
     def peaks(self, load: Workload, *, bound: bool = False) -> Peaks:
         """Peaks of ``load``; with ``bound`` those that no shorter prompt or context exceeds.
@@ -134,18 +136,19 @@ class Footprint:
 
     def _seen(self, rule: Rule, load: Workload) -> int:
         """Tokens that the prompt's attention runs over; a static cache is read whole unless SDPA can cut it."""
-        if self._static and (self._eager or self._hides(rule, load)):
+        if self._static and (self._eager or self._padded or self._hides(rule, load)):
             return max(load.prompt_tokens, rule.kept(load.ctx_tokens))
         return load.prompt_tokens
 
     def _masks(self, load: Workload, seen: tuple[int, ...]) -> int:
-        """Masks that live through the pass: one bool square for each window, in eager attention one bias a sequence for each rule."""
+        """Masks that live through the pass: one bool square for each window, with padding one a sequence for each rule; in eager
+        attention one bias a sequence for each rule."""
         size = 0
         for i in self._attention_rules:
             if self._eager:
                 size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
-            elif self.plan.settings.attn == "sdpa" and self._hides(self.plan.rules[i], load):
-                size += load.prompt_tokens * seen[i]
+            elif self.plan.settings.attn == "sdpa" and (self._padded or self.plan.form.masks_all or self._hides(self.plan.rules[i], load)):
+                size += (load.batch if self._padded else 1) * load.prompt_tokens * seen[i]
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
 
@@ -163,7 +166,8 @@ class Footprint:
             most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2))
         whole = self.plan.elem_bytes * self.plan.vocab * batch * prompt if self._logits else 0
         first = batch * self._choosing(before, copies=1) + whole
-        return max(first, most) + IDS * batch * ctx, whole if first >= most else 0
+        ids = IDS * (3 if self._padded else 1)  # with padding also a mask, and positions of each sequence
+        return max(first, most) + ids * batch * ctx, whole if first >= most else 0
 
     def _choosing(self, kept: tuple[int, ...], *, copies: int) -> int:
         """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32.

@@ -146,8 +146,9 @@ def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
     """What exists and is in no entry."""
     found = [
         NotModeled("kernel_scratch", "scratch inside kernels: sorting of routed tokens, grouped products, cuDNN attention since Hopper"),
-        NotModeled("padding", "prompts of unequal length: a mask of one byte per sequence and pair of tokens, and no flash attention"),
     ]
+    if settings.padding == "none":
+        found.append(NotModeled("padding", "prompts of unequal length (padding=left): a mask for each sequence, and no flash attention"))
     if settings.cache == "static":
         found.append(NotModeled("cuda_graphs", "generate() compiles decoding with a static cache: the memory of its CUDA graphs"))
     if any(group.role in ("vision", "audio") for group in model.weights):

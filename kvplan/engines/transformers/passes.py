@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvplan.core.forms import StateMoments
 from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
-from kvplan.engines.transformers.lines import Line, largest, unbeaten
+from kvplan.engines.transformers.lines import Chunks, Line, largest, unbeaten
 from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
 from kvplan.engines.transformers.widths import Rate, rate
 
@@ -32,8 +32,9 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
     """Moments of the pass over the prompt; ``full`` says for each rule whether its window hides something."""
     lines: list[Line] = []
     nothing = (0,) * len(plan.rules)
+    every = plan.settings.padding == "left" or plan.form.masks_all
     for i, kind in enumerate(plan.kinds):
-        run = context(plan, device, decoding=False, masked=full[kind.rule] and plan.settings.attn == "sdpa")
+        run = context(plan, device, decoding=False, masked=(full[kind.rule] or every) and plan.settings.attn == "sdpa")
         keeps_raw = plan.settings.cache == "quantized" or (plan.settings.cache == "static" and full[kind.rule])
         after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
@@ -41,7 +42,7 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
         behind = plus(kind.last, kind.own)
         lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before]
         lines += [Line(moment, kind.rule, behind, nothing, kind=i) for moment in after]
-        lines += [Line(moment, kind.rule, behind, nothing, kind=i, chunk=chunk) for moment, chunk in _scans(plan, kind)]
+        lines += [Line(moment, kind.rule, behind, nothing, row, i, chunks) for moment, row, chunks in _scans(plan, kind)]
     return (*unbeaten(lines), head(plan, whole=plan.settings.forward == "plain"))
 
 
@@ -53,7 +54,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
     lines: list[Line] = []
     shrinks = plan.settings.cache == "dynamic" and any(rule.window is not None for rule in plan.rules)
     for i, kind in enumerate(plan.kinds):
-        masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or full[kind.rule])
+        masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or plan.settings.padding == "left" or full[kind.rule])
         run = context(plan, device, decoding=True, masked=masked)
         after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_steps(plan, kind), *_gathered(plan, kind)])
         before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT}, as its cache grows")
@@ -144,9 +145,15 @@ def _states(plan: Plan, kind: Kind) -> list[StateMoments]:
     return [state for state in plan.form.states if state.kind in kinds]
 
 
-def _scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int]]:
-    """Moments of mixers with a state while they read the prompt, and their chunks."""
-    return [(Moment(_rate(plan, kind, state.scan).token, what=state.scan), state.chunk_tokens) for state in _states(plan, kind)]
+def _scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int, Chunks]]:
+    """Moments of mixers with a state while they read the prompt, their bytes per sequence, and their chunks."""
+    found = []
+    for state in _states(plan, kind):
+        for scan in state.scans:
+            token, chunked, chunk, row = [_rate(plan, kind, text).token for text in scan]
+            what, row = " + ".join(filter(None, scan[:2])), row - kind.store.state_bytes  # its own state is made at the end
+            found.append((Moment(token, what=what), row, Chunks(state.chunk_tokens, chunked * state.chunk_tokens + chunk)))
+    return found
 
 
 def _steps(plan: Plan, kind: Kind) -> list[Moment]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 class Settings(NamedTuple):
     """Resolved settings; element types are canonical names.
 
-    ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs.
+    ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs; ``padding`` is
+    ``left`` where the tokenizer pads shorter prompts of a batch.
     ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
@@ -18,3 +19,4 @@ class Settings(NamedTuple):
     cache: str
     forward: str
     compute_dtype: str
+    padding: str = "none"

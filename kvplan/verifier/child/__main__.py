@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import json
+import os
 import platform
 import sys
 import time
@@ -68,4 +69,7 @@ def _blank(job: Job, versions: dict[str, str | None]) -> Record:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # the answer is out, and taking thousands of modules apart takes a second

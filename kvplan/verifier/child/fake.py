@@ -60,12 +60,25 @@ class Traced(Lifetimes):
             tensor = args[0]
             if isinstance(tensor, FakeTensor) and tensor.dtype == torch.bool and tensor.constant is None:
                 return self._answer
+        if func is aten._safe_softmax.default and args[0].device.type == "cuda":
+            with self:
+                return _safe_softmax(*args, **kwargs)
         if func is aten._grouped_mm.default and args[0].dtype != torch.bfloat16:
             # The fake kernel knows bfloat16 alone; the real ones fall back to a product for each group, of the same shape.
             made = super().run(func, (args[0].bfloat16(), args[1].bfloat16(), *args[2:]), kwargs)
             assert isinstance(made, torch.Tensor)
             return torch.empty_like(made, dtype=args[0].dtype)
         return super().run(func, args, kwargs)
+
+
+def _safe_softmax(scores: "torch.Tensor", dim: int, dtype: "torch.dtype | None" = None) -> "torch.Tensor":
+    """In the operators that it is made of: the softmax, a truth value for each score, and the softmax with rows of none zeroed.
+
+    Source: PyTorch 2.13 aten/src/ATen/native/transformers/attention.cpp, _safe_softmax. Fake tensors would show its result alone.
+    """
+    out = torch.softmax(scores, dim, dtype)
+    masked = scores.eq(float("-inf"))
+    return torch.where(masked.all(dim, keepdim=True), torch.zeros((), dtype=out.dtype, device=out.device), out)
 
 
 def _is_not(_: object) -> bool:

@@ -39,14 +39,14 @@ def run(record: Record, meter: Meter, *, clock: Clock = time.perf_counter) -> It
             yield record
             if not meter.traced:
                 _warm_up(job, model, meter)
-            for reached in _measured(record, model, meter):
+            for reached in measured(record, model, meter):
                 record = reached
                 yield record
         if job.n_repeats and not meter.traced:
             yield record._replace(timings=_timed(job, model, meter, clock))
 
 
-def _measured(record: Record, model: Model, meter: Meter) -> Iterator[Record]:
+def measured(record: Record, model: Model, meter: Meter) -> Iterator[Record]:
     """The record with the memory of the loaded model, and of both phases."""
     job = record.job
     meter.settle()
