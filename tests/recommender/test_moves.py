@@ -3,12 +3,12 @@
 import pytest
 
 from kvplan.core.ledger import Finding
+from kvplan.estimator import Options
 from kvplan.recommender.asking import cases
 from kvplan.recommender.case import Case
 from kvplan.recommender.moves import Move, moves
 from kvplan.recommender.plan import KNOBS, Plan
 from kvplan.recommender.request import Request
-from kvplan.estimator import Options
 from kvplan.recommender.trial import Bench, Trial
 
 MOVES = moves()
