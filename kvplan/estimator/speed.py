@@ -1,8 +1,8 @@
 """How fast a deployment is: hands ``perf`` what its engine, its cards and its places say."""
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar, cast
 
 from kvplan import perf
 from kvplan.core.device import Gpu, Node
@@ -25,6 +25,9 @@ _ON_HOST = 0.02
 WHOLE_PROMPT = 2**31
 MOST_READY = 512
 _FP4 = ("nvfp4", "float4_e2m1")
+
+
+T = TypeVar("T")
 
 
 class Prepared(NamedTuple):
@@ -87,7 +90,23 @@ def prepared(engine: Engine[object], settings: object, deployment: Deployment, m
     if _waits(held, model, pace, node):
         return None
     machine = _machine(model, pace, _used(node, pace, held))
-    return None if machine is None else Prepared(pace, traffic(model, _shape(model, pace, deployment.kv(load))), machine)
+    if machine is None:
+        return None
+    shape = _shape(model, pace, deployment.kv(load))
+    return Prepared(pace, _remembered(model, shape, lambda: traffic(model, shape)), machine)
+
+
+_of_models: dict[tuple[int, object], tuple[ModelSpec, object]] = {}
+
+
+def _remembered(model: ModelSpec, what: object, made: Callable[[], T]) -> T:
+    """``made()``, once for each model object and ``what``: searches ask for one model's a hundred times."""
+    key = id(model), what
+    if key not in _of_models:
+        if len(_of_models) >= MOST_READY:
+            _of_models.clear()
+        _of_models[key] = model, made()
+    return cast("T", _of_models[key][1])
 
 
 def _waits(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:
@@ -148,7 +167,7 @@ def peaks(gpu: Gpu, model: ModelSpec, engine: str) -> tuple[float, float]:
         least = (gpu.int8_tops or 0.0) / 4  # Pascal multiplies bytes, hardly halves
         plain = max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least)
         return plain, plain
-    main = max(model.groups(), key=lambda group: group.n_params).dtype or model.stored_dtype
+    main = _remembered(model, "main", lambda: max(model.groups(), key=lambda group: group.n_params).dtype) or model.stored_dtype
     if engine != perf.EAGER and main.startswith("float8"):
         return plain, gpu.fp8_tflops or plain
     if engine != perf.EAGER and main in _FP4 and model.quantization != "mxfp4":

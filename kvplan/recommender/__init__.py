@@ -86,4 +86,4 @@ def _elsewhere(case: Case) -> tuple[Candidate, ...]:
     asked = Request(
         options._replace(engine=None if not case.pasted else options.engine, ctx=str(case.least_ctx), batch=str(case.least_sequences))
     )
-    return tuple(Candidate(place.gpu.id, place.n_gpus, 0) for place in places(asked, MOST_ELSEWHERE))
+    return tuple(Candidate(place.gpu.id, place.n_gpus, place.headroom_bytes) for place in places(asked, MOST_ELSEWHERE))

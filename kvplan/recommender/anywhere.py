@@ -23,12 +23,13 @@ _OLDEST = (7, 5)
 
 
 class Place(NamedTuple):
-    """A node that serves, with what was asked of it; ``price`` is that of an hour of all its cards."""
+    """A node that serves, with what was asked of it; ``price`` is that of an hour of all its cards, ``headroom_bytes`` what is left."""
 
     gpu: Gpu
     n_gpus: int
     asked: Asked
     price: float | None
+    headroom_bytes: int
 
 
 def places(request: Request, most: int = _MOST) -> tuple[Place, ...]:
@@ -78,16 +79,19 @@ def _served(request: Request, n: int, gpu: Gpu, price: float | None) -> Iterator
     except KvplanError:  # a command that this node can't run
         return
     case = asked.cases[0]
-    form = _best_form(case, n)
-    if form is not None:
-        yield Place(gpu, n, Asked(asked.cases[:1], asked.why_engine), price and price * n), form
+    best = _best_form(case, n)
+    if best is not None:
+        form, left = best
+        yield Place(gpu, n, Asked(asked.cases[:1], asked.why_engine), price and price * n, left), form
 
 
-def _best_form(case: Case, n: int) -> str | None:
-    """The first form that fits when the model is spread over all cards, "" for the best there is, None if none does."""
+def _best_form(case: Case, n: int) -> tuple[str, int] | None:
+    """The first form that fits when the model is spread over all cards, "" for the best there is, and what it leaves; None if none does."""
     bench = Bench(case)
     spread = case.start._replace(tp=n, pp=1) if case.dialect.engine == SERVER and case.may_turn("tp") else case.start
     names = [form.name for form in case.forms] if case.may_turn("weights") else [spread.weights]
-    fitting = (name for name in names if holds(bench, settled(bench, spread._replace(weights=name))))
-    name = next(fitting, None)
-    return "" if name == names[0] else name
+    for name in names:
+        trial = settled(bench, spread._replace(weights=name))
+        if holds(bench, trial):
+            return "" if name == names[0] else name, -trial.short_bytes
+    return None

@@ -69,7 +69,8 @@ def _case(request: Request, options: Options) -> Case:
     both = pasted and options.model is not None
     by_name = not both and on_paper.parted(f"{ref}:{form or 'q8_0'}")[1] is not None
     command = _renamed(options.command, parsed.model or "", f"{ref}:{form}" if form and by_name else ref) if pasted else ()
-    command = command or speaks.plain(f"{ref}:{form}" if form and by_name else ref)
+    n_cards = len(machine.node(options, probe=False).gpus)
+    command = command or speaks.plain(f"{ref}:{form}" if form and by_name else ref, n_cards=n_cards)
     alone = options._replace(
         model=options.model if both else None, engine=f"{engine.name}@{version}", command=command, ctx=None, batch=None, prompt=None,
         dtype=None if by_name else options.dtype,

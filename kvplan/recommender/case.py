@@ -47,8 +47,8 @@ class Dialect(Protocol):
         """The plan with everything on accelerators, said in flags where the engine would else decide."""
         ...
 
-    def plain(self, model: str) -> tuple[str, ...]:
-        """The shortest command that serves ``model``."""
+    def plain(self, model: str, *, n_cards: int) -> tuple[str, ...]:
+        """The shortest command that serves ``model`` with all of it on the cards, where there are any."""
         ...
 
     def read(self, found: Estimate, form: str | None) -> Plan:

@@ -9,10 +9,10 @@ STORED, AUTO = "stored", "auto"
 class Plan(NamedTuple):
     """The settings of one candidate.
 
-    ``ctx_tokens`` a sequence may hold, ``sequences`` at once. ``weights`` names a form, ``cache`` an element type. ``step_tokens`` are
-    computed at once. ``graphs`` False: none are captured. ``utilization`` is the share of a card that the engine may take.
-    ``gpu_layers`` and ``cpu_moe``: layers on accelerators, and layers whose experts stay on the host; None is the engine's choice.
-    ``saved_prompts_mib`` is the host's memory for prompts that are done.
+    ``ctx_tokens`` a sequence may hold, ``sequences`` at once in each of ``dp`` replicas. ``weights`` names a form, ``cache`` an
+    element type. ``step_tokens`` are computed at once. ``graphs`` False: none are captured. ``utilization`` is the share of a card
+    that the engine may take. ``gpu_layers`` and ``cpu_moe``: layers on accelerators, and layers whose experts stay on the host; None
+    is the engine's choice. ``saved_prompts_mib`` is the host's memory for prompts that are done.
     """
 
     ctx_tokens: int
@@ -21,6 +21,7 @@ class Plan(NamedTuple):
     cache: str = AUTO
     tp: int = 1
     pp: int = 1
+    dp: int = 1
     step_tokens: int = 0
     graphs: bool = True
     utilization: float | None = None
@@ -29,9 +30,14 @@ class Plan(NamedTuple):
     saved_prompts_mib: int | None = None
 
     @property
+    def cards(self) -> int:
+        """Accelerators that it takes."""
+        return self.tp * self.pp * self.dp
+
+    @property
     def structure(self) -> tuple[object, ...]:
         """All but the sizes that are searched for within it."""
-        return (self.weights, self.cache, self.tp, self.pp)
+        return (self.weights, self.cache, self.tp, self.pp, self.dp)
 
 
 KNOBS = Plan._fields

@@ -15,6 +15,8 @@ _WEIGHTS = (
 """The first whose bits are not above those of the form."""
 _SOURCES = {"vllm": "vLLM docs, features/quantization", "llama.cpp": "llama.cpp tools/quantize/README.md"}
 _AS_PUBLISHED = 9.5
+_UNCALIBRATED, _CALIBRATED_BELOW = 0.25, 6
+"""What is quantized while it loads has seen no examples, which tells in 4 bits."""
 _FP8 = Risk(
     2,
     "low",
@@ -38,7 +40,8 @@ def of_weights(case: Case, plan: Plan) -> Risk:
     if bits > _AS_PUBLISHED or plan.weights == case.start.weights or bits >= case.stored_bits:
         return _NONE
     weight, level, text = next(row[1:] for row in _WEIGHTS if bits >= row[0])
-    return Risk(weight, level, text, _SOURCES[case.dialect.engine])
+    blind = _UNCALIBRATED if form(case, plan).on_load and bits < _CALIBRATED_BELOW else 0
+    return Risk(weight + blind, level, text, _SOURCES[case.dialect.engine])
 
 
 def of_cache(plan: Plan) -> Risk:

@@ -23,7 +23,7 @@ def score(bench: Bench, trial: Trial) -> float:
     """Higher is better. Of a pasted command the fewest changes win first, where none of its goals was said."""
     case, plan = bench.case, trial.plan
     each = _DOUBLINGS.get(case.goal or "", _WILLING)
-    gained = math.log2(max(_EPSILON, _value(bench, trial)))
+    gained = math.log2(max(_EPSILON, value(bench, trial)))
     lost = each * (quality.risk(case, plan).weight + _eased(case, plan))
     unready = _CHECKPOINT if rewriting.form(case, plan).needs_checkpoint else 0.0
     changes = len(rewriting.changed(case, plan)) if case.pasted else 0
@@ -55,7 +55,7 @@ def _left_behind(case: Case, plan: Plan) -> float:
     return max(layers, plan.cpu_moe or 0) / n_layers
 
 
-def _value(bench: Bench, trial: Trial) -> float:
+def value(bench: Bench, trial: Trial) -> float:
     """What the goal counts; where no speed is known the bytes that each token has to read, or how many are written at once."""
     plan, goal = trial.plan, bench.case.goal
     assert trial.found is not None
@@ -65,6 +65,23 @@ def _value(bench: Bench, trial: Trial) -> float:
         alone = bench.alone(plan).found or trial.found
         return 1 / (seconds_per_token(alone) or _read_bytes(alone) / 1e12)
     if goal in ("throughput", "cost"):
-        per_s = tokens_per_s(trial.found) or plan.sequences
-        return per_s / (plan.tp * plan.pp if goal == "cost" else 1)
-    return plan.sequences
+        per_s = tokens_per_s(trial.found) or plan.sequences * plan.dp
+        return per_s / (plan.cards if goal == "cost" else 1)
+    return plan.sequences * plan.dp
+
+
+def is_beaten(bench: Bench, trial: Trial, others: list[Trial]) -> bool:
+    """Whether another gives as much of the goal for no more risk, cards, stages, changes or checkpoints to find, and less of one."""
+    mine = _costs(bench, trial)
+    for other in others:
+        theirs = _costs(bench, other)
+        if theirs != mine and all(one <= another for one, another in zip(theirs, mine, strict=True)):
+            return True
+    return False
+
+
+def _costs(bench: Bench, trial: Trial) -> tuple[float, ...]:
+    case, plan = bench.case, trial.plan
+    changes = len(rewriting.changed(case, plan)) if case.pasted else 0
+    risk = quality.risk(case, plan).weight + _eased(case, plan)
+    return (-value(bench, trial), -plan.ctx_tokens, risk, rewriting.form(case, plan).needs_checkpoint, plan.cards, plan.pp, changes)

@@ -8,7 +8,7 @@ from kvplan.recommender.growing import grown
 from kvplan.recommender.left_behind import left_behind
 from kvplan.recommender.moves import moves
 from kvplan.recommender.plan import Plan
-from kvplan.recommender.scoring import score
+from kvplan.recommender.scoring import is_beaten, score
 from kvplan.recommender.trial import Bench, Trial, holds
 
 MOST_GROWN, MOST_PROPOSED, MOST_SPLIT = 10, 5, 4
@@ -31,6 +31,7 @@ def explore(case: Case) -> Outcome:
         looked += islice((found for trial in nearest if (found := left_behind(bench, trial)) is not None), MOST_SPLIT)
     fitting = sorted((trial for trial in looked if holds(bench, trial)), key=lambda trial: -_promise(bench, trial))
     best = [_chosen(bench, trial) for trial in fitting[:MOST_GROWN]]
+    best = [trial for trial in best if not is_beaten(bench, trial, best)]
     best.sort(key=lambda trial: -score(bench, trial))
     failed = sorted((trial for trial in looked if not holds(bench, trial)), key=lambda trial: trial.short_bytes)
     return Outcome(bench, tuple(best), tuple(failed))

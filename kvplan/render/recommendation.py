@@ -70,8 +70,8 @@ def sizes(case: Case, plan: Plan) -> str:
     """What a plan is, in a line."""
     weights = "weights as stored" if plan.weights == STORED else f"{plan.weights} weights"
     cache = "16-bit cache" if plan.cache == AUTO else f"{plan.cache} cache"
-    cards = plan.tp * plan.pp
-    spread = "" if cards == 1 else f", tp {plan.tp}" + ("" if plan.pp == 1 else f" · pp {plan.pp}")
+    parts = [f"{name} {ways}" for name, ways in (("tp", plan.tp), ("pp", plan.pp), ("dp", plan.dp)) if ways > 1]
+    spread = f", {' · '.join(parts)}" if parts else ""
     return f"{weights}, {cache}, {plan.ctx_tokens:,} tokens × {plan.sequences:,}{spread}"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.gguf.writing import header, llama, llama_tensors
 from tests.running import Run, refused
 
 
@@ -179,3 +180,12 @@ def test_prices_choose_among_cards(kvplan: Run, tmp_path: Path) -> None:
     table = tmp_path / "prices.tsv"
     table.write_text("l4\t0.7\n")
     assert "say --gpu any" in refused(kvplan, "recommend", "qwen3-8b", "--gpu", "l4", "--price", str(table))
+
+
+def test_a_gguf_file_is_run_as_it_lies(kvplan: Run, tmp_path: Path) -> None:
+    head, n_data = header(llama(), llama_tensors())
+    path = tmp_path / "small-Q4_K.gguf"
+    path.write_bytes(head + bytes(n_data))
+    found = answer(kvplan, str(path), "--gpu", "rtx-3060-12")["proposals"]
+    assert {(one["engine"], one["plan"]["weights"], one["needs_checkpoint"]) for one in found} == {("llama.cpp", "stored", False)}
+    assert found[0]["command"][:3] == ["llama-server", "-m", str(path)]

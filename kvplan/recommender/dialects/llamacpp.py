@@ -34,9 +34,9 @@ class LlamaCppDialect:
         """All layers and the output: ``--fit`` would rather move some than leave less than a GiB free."""
         return plan._replace(gpu_layers=model.n_layers + 1)
 
-    def plain(self, model: str) -> tuple[str, ...]:
-        """Its server with the model alone."""
-        return "llama-server", "-m", model
+    def plain(self, model: str, *, n_cards: int) -> tuple[str, ...]:
+        """Its server with a context of its own choice; with ``-ngl`` said, ``--fit`` has nothing to look for."""
+        return ("llama-server", "-m", model, "-c", "4096", *(("-ngl", "all") if n_cards else ()))
 
     def read(self, found: Estimate, form: str | None) -> Plan:
         """llama.cpp's settings; of slots that share a cache one may hold all of it."""

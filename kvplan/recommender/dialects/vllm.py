@@ -29,6 +29,7 @@ class VllmDialect:
             "cache": (Spelling("--kv-cache-dtype", ("--kv_cache_dtype",)),),
             "tp": (Spelling("--tensor-parallel-size", ("-tp", "--tensor_parallel_size")),),
             "pp": (Spelling("--pipeline-parallel-size", ("-pp", "--pipeline_parallel_size")),),
+            "dp": (Spelling("--data-parallel-size", ("-dp", "--data_parallel_size")),),
             "step_tokens": (Spelling("--max-num-batched-tokens", ("--max_num_batched_tokens",)),),
             "graphs": (Spelling("--enforce-eager", ("--enforce_eager",)),),
             "utilization": (Spelling("--gpu-memory-utilization", ("--gpu_memory_utilization",)),),
@@ -39,7 +40,7 @@ class VllmDialect:
         """vLLM has everything there."""
         return plan
 
-    def plain(self, model: str) -> tuple[str, ...]:
+    def plain(self, model: str, *, n_cards: int) -> tuple[str, ...]:
         """Its server with the model alone."""
         return "vllm", "serve", model
 
@@ -54,6 +55,7 @@ class VllmDialect:
             cache=str(shown["kv_cache_dtype"]),
             tp=int(shown["tp"] or 1),
             pp=int(shown["pp"] or 1),
+            dp=int(shown["dp"] or 1),
             step_tokens=int(shown["max_num_batched_tokens"] or 0),
             graphs=not shown["enforce_eager"],
             utilization=float(shown["gpu_memory_utilization"] or 0),

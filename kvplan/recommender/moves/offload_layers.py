@@ -17,7 +17,7 @@ SOURCE = "llama.cpp b11434 common/fit.cpp"
 
 
 def plans(plan: Plan, case: Case) -> Iterator[Plan]:
-    """None of its own: the search takes what ``--fit`` resolves to, and says it in flags."""
+    """None of its own: the search leaves as little behind as it can, once nothing else fits."""
     return iter(())
 
 
