@@ -112,11 +112,11 @@ class _Script:
 
     def _loop(self, said: list[Token]) -> None:
         if said[0].raw == "for" and len(said) > 2:
-            self._values.looped(said[1].raw, [word for token in said[3:] for word in self._values.expanded(token)])
+            self._values.looped(said[1].raw, self._values.all_of(said[3:]))
 
     def _simple(self, said: list[Token], ends: str) -> Iterator[Run]:
         own = self._own(said)
-        words = tuple(word for token in said for word in self._values.expanded(token))
+        words = self._values.all_of(said)
         if not words:
             return
         first = words[0].text

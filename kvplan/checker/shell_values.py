@@ -1,12 +1,14 @@
 """The variables of a script as it goes on, and the words that they make."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from kvplan.checker import variables
 from kvplan.checker.server import Word
 from kvplan.checker.shell_pieces import ESCAPED_DOLLAR, Piece, Token
 
+MAX_WORDS, MAX_CHARS = 5_000, 1_000_000  # of a command or an array
 ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _ARRAY = re.compile(r"\$\{([A-Za-z_]\w*)\[[@*]\]\}|\$\{?([@*])\}?", re.ASCII)
 
@@ -27,7 +29,18 @@ class Values:
         """What a process gets."""
         return {name: self.values[name] for name in sorted(self.exported) if name in self.values}
 
-    def looped(self, name: str, words: list[Word]) -> None:
+    def all_of(self, said: Iterable[Token]) -> tuple[Word, ...]:
+        """The words that tokens become, as many as MAX_WORDS and MAX_CHARS allow."""
+        words: list[Word] = []
+        n_chars = 0
+        for word in islice((word for token in said for word in self.expanded(token)), MAX_WORDS):
+            n_chars += len(word.text)
+            if n_chars > MAX_CHARS:
+                break
+            words.append(word)
+        return tuple(words)
+
+    def looped(self, name: str, words: tuple[Word, ...]) -> None:
         """The variable of a loop over one value has it; over several, none."""
         if len(words) == 1 and name not in self._known_before:
             self.values[name] = words[0]
@@ -46,8 +59,8 @@ class Values:
     def assign(self, name: str, value: Word | None, token: Token, *, adds: bool, sometimes: bool) -> None:
         """Give a variable its value; ``sometimes``: in a branch that may not be taken."""
         if token.items is not None:
-            words = tuple(word for item in token.items for word in self.expanded(item))
-            self._arrays[name] = (*self._arrays.get(name, ()), *words) if adds else words
+            words = self.all_of(token.items)
+            self._arrays[name] = (*self._arrays.get(name, ()), *words)[:MAX_WORDS] if adds else words
         elif name in self._known_before:
             return
         elif not sometimes:
