@@ -61,7 +61,12 @@ def row(case: Case) -> Row:
 def _verdict(tried: Tried | None) -> Verdict:
     if tried is None or tried.estimate is None:
         return "unknown"
-    return "does_not_fit" if tried.estimate.refusals else tried.estimate.verdict
+    if tried.estimate.refusals:
+        return "does_not_fit"
+    pool = tried.estimate.capacity.max_concurrency if tried.estimate.capacity else None
+    if pool is None:
+        return tried.estimate.verdict
+    return "fits" if pool[0] >= 1 else "tight"  # it starts, and holds at least one longest sequence
 
 
 def _badness(tried: Tried) -> int:
