@@ -47,7 +47,9 @@ def read(file: str, lines: Sequence[str]) -> tuple[tuple[Suppression, ...], tupl
 
 def apply(found: Sequence[Found], files: Mapping[str, Sequence[str]]) -> tuple[tuple[Found, ...], tuple[Suppressed, ...]]:
     """What is left, with KV594 for suppressions that nothing needed, and what was left out."""
-    kept, out, extra = list(found), [], []
+    kept = list(found)
+    out: list[Suppressed] = []
+    extra: list[Found] = []
     for file, lines in files.items():
         said, bad = read(file, lines)
         extra += bad

@@ -19,13 +19,9 @@ def check(case: Case) -> Iterator[Found]:
 
 def _found(case: Case, tried: Tried, refusal: Refusal) -> Found:
     hint, fixes = _cure(case, tried, refusal)
-    level = "warning" if _is_open(tried, refusal) else "error"
-    said = (
-        f"{case.reading.engine} refuses {on(tried)}".strip()
-        if level == "error"
-        else f"{case.reading.engine} may refuse {on(tried)}".strip()
-    )
-    return found(refusal.rule, level, case, _flags(case, refusal), f"{said}: {refusal.text}", hint, fixes)
+    open_, who = _is_open(tried, refusal), case.reading.engine
+    said = f"{who} {'may refuse' if open_ else 'refuses'} {on(tried)}".rstrip()
+    return found(refusal.rule, "warning" if open_ else "error", case, _flags(case, refusal), f"{said}: {refusal.text}", hint, fixes)
 
 
 def _is_open(tried: Tried, refusal: Refusal) -> bool:
