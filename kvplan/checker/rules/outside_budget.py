@@ -20,9 +20,7 @@ def check(case: Case) -> Iterator[Found]:
             continue
         share = case.reading.utilization
         lower = _lower(0.9 if share is None else share, total.best - capacity, capacity)
-        message = (
-            f"{gib(total.best)} are held {on(tried)} of {gib(capacity)}: what lies outside the share runs out of memory under load"
-        )
+        message = f"{gib(total.best)} are held {on(tried)} of {gib(capacity)}: what lies outside the share runs out of memory under load"
         fix = Fix("--gpu-memory-utilization", "default" if share is None else f"{share:g}", f"{lower:g}", capacity - total.best)
         yield found("KV505", "warning", case, ("--gpu-memory-utilization",), message, f"--gpu-memory-utilization {lower:g}", (fix,))
 
