@@ -35,12 +35,16 @@ class Matched(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """The server on one of the accelerators that it may land on: an estimate, or why there is none."""
+    """The server on one of the accelerators that it may land on: an estimate, or why there is none.
+
+    ``tp`` is the nearest tensor parallelism that starts on such cards, where that of the server does not.
+    """
 
     gpu: Matched | None
     n_gpus: int | None
     estimate: Estimate | None
     problem: str | None = None
+    tp: int | None = None
 
 
 class Typical(NamedTuple):

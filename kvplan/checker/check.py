@@ -53,6 +53,10 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
 
 def _servers(file: Text) -> Iterator[Server | Unreadable]:
     """What every format that claims the file finds in it, each server once."""
+    if file.path == walk.STDIN:
+        named = file._replace(path=walk.name_of(file.text))
+        yield from (found._replace(file=file.path) for found in _servers(named))
+        return
     seen: set[tuple[int, str | None, tuple[str, ...]]] = set()
     for document in _discover.modules(DOCUMENTS).values():
         if not document.claims(file):

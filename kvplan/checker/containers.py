@@ -38,21 +38,7 @@ def read(words: Sequence[Word]) -> Container | None:
     start = _run(words)
     if not start:
         return None
-    options: list[tuple[str, Word]] = []
-    i = start
-    while i < len(words) and words[i].text.startswith("-"):
-        option, equals, inline = words[i].text.partition("=")
-        value = words[i]._replace(text=inline)
-        short = re.fullmatch(r"(-[emvpwuh])(.+)", words[i].text)
-        if short and not equals:
-            option, value = short[1], words[i]._replace(text=short[2])
-        elif short and option.startswith("-e"):
-            option, value = "-e", words[i]._replace(text=words[i].text[2:])
-        elif not equals and option not in _BARE and not _SHORT_BARE.fullmatch(option):
-            i += 1
-            value = words[i] if i < len(words) else value
-        options.append((option, value))
-        i += 1
+    options, i = _options(words, start)
     if i >= len(words):
         return None
     said = dict(options)
@@ -69,6 +55,26 @@ def read(words: Sequence[Word]) -> Container | None:
         shm,
         said.get("--memory") or said.get("-m"),
     )
+
+
+def _options(words: Sequence[Word], start: int) -> tuple[list[tuple[str, Word]], int]:
+    """Options and their values, and the place behind them."""
+    options: list[tuple[str, Word]] = []
+    i = start
+    while i < len(words) and words[i].text.startswith("-"):
+        option, equals, inline = words[i].text.partition("=")
+        value = words[i]._replace(text=inline)
+        short = re.fullmatch(r"(-[emvpwuh])(.+)", words[i].text)
+        if short and not equals:
+            option, value = short[1], words[i]._replace(text=short[2])
+        elif short and option.startswith("-e"):
+            option, value = "-e", words[i]._replace(text=words[i].text[2:])
+        elif not equals and option not in _BARE and not _SHORT_BARE.fullmatch(option):
+            i += 1
+            value = words[i] if i < len(words) else value
+        options.append((option, value))
+        i += 1
+    return options, i
 
 
 def visible(env: Mapping[str, Word]) -> int | None:

@@ -3,8 +3,9 @@
 from types import ModuleType
 from typing import NamedTuple
 
-from kvplan.checker import starts, table
+from kvplan.checker import table
 from kvplan.checker.case import Reading
+from kvplan.checker.recognition import dialects, image_name
 from kvplan.checker.server import Server, Word
 from kvplan.checker.table import Table
 from kvplan.checker.variables import left_in
@@ -41,7 +42,7 @@ class Read(NamedTuple):
 
 def read(server: Server, versions: dict[str, str]) -> Read:
     """What ``server`` says. ``versions`` are those that the project's settings give for engines whose image does not tell."""
-    dialect = starts.dialects().get(server.engine or "")
+    dialect = dialects().get(server.engine or "")
     if dialect is None:
         nothing = Reading(server.engine, None, None, server.model, None, None, None, None, None)
         return Read(nothing, None, (), server.unresolved, blocks=True, problem=f"{server.engine}: not modeled")
@@ -108,7 +109,7 @@ def _known(server: Server) -> dict[str, Word]:
 
 def _version(server: Server, versions: dict[str, str]) -> tuple[str | None, str | None]:
     """What a file installs, else its image's tag; of a script that starts containers, their tags."""
-    dialect = starts.dialects()[server.engine or ""]
+    dialect = dialects()[server.engine or ""]
     tag = dialect.version(server.image.text) if server.image and not left_in(server.image.text) else None
     if server.pinned is not None and (server.image is None or server.kind == _BUILDS):
         return server.pinned.text, "pip"
@@ -137,7 +138,7 @@ def _parsed(dialect: ModuleType, version: str | None, line: tuple[str, ...]) -> 
 
 def _is_fork(server: Server, dialect: ModuleType) -> bool:
     """Whether the image is another's than the project's: then flags that the project does not know are that one's own."""
-    return server.image is not None and hasattr(dialect, "OWN") and dialect.OWN.fullmatch(starts.image_name(server.image.text)) is None
+    return server.image is not None and hasattr(dialect, "OWN") and dialect.OWN.fullmatch(image_name(server.image.text)) is None
 
 
 def _without(line: tuple[str, ...], parsed: Parsed) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kvplan.checker import cards, models, reading
+from kvplan.checker import cards, models, reading, split
 from kvplan.checker.cards import Card
 from kvplan.checker.case import Case, Reading, Tried, Typical
 from kvplan.checker.models import Sources
@@ -14,6 +14,7 @@ from kvplan.core.errors import KvplanError
 from kvplan.estimator import Estimate, Options, answer
 
 _NOT_HERE = "it is not built in, not vendored, and not in the Hub's cache here; --online asks the Hub"
+_TAKES_ALL = ("llama.cpp", "ollama")  # engines that spread over every card they see
 
 
 class Given(NamedTuple):
@@ -44,28 +45,41 @@ def cases(servers: Sequence[Server], given: Given) -> tuple[Case, ...]:
 
 
 def _tried(server: Server, read: Read, card: Card, given: Given) -> Tried:
-    n_gpus = server.gpus.n_gpus
-    if n_gpus is None and server.gpus.names:
-        n_gpus = card.n_gpus
-    estimate: Estimate | None = None
-    problem = read.problem
-    if problem is None and not read.blocks:
-        estimate, problem = _estimate(server, read, card, given)
-    return Tried(card.matched, n_gpus, estimate, card.problem or problem)
+    n_gpus = _n_gpus(server, read.reading, card)
+    if read.problem is not None or read.blocks:
+        return Tried(card.matched, n_gpus, None, card.problem or read.problem)
+    estimate, problem = _estimate(read, card, given, read.line, n_gpus)
+    tp = None
+    if estimate is not None:
+        tp = split.mended(read.reading, estimate, lambda tp: _estimate(read, card, given, *_split(read, tp))[0])
+    return Tried(card.matched, n_gpus, estimate, card.problem or problem, tp)
 
 
-def _estimate(server: Server, read: Read, card: Card, given: Given) -> tuple[Estimate | None, str | None]:
+def _n_gpus(server: Server, said: Reading, card: Card) -> int | None:
+    """As many as the file says, or its machine has; where only the card is known, as many as the engine takes."""
+    if server.gpus.n_gpus is not None or card.matched is None:
+        return server.gpus.n_gpus
+    if card.n_gpus is not None and (server.gpus.names or said.engine in _TAKES_ALL):
+        return card.n_gpus
+    return None if None in (said.tp, said.pp, said.dp) else _n_needed(said)
+
+
+def _split(read: Read, tp: int) -> tuple[tuple[str, ...], int]:
+    """The line with another tensor parallelism, and the cards that it takes."""
+    return (*read.line, split.FLAG, str(tp)), _n_needed(read.reading._replace(tp=tp))
+
+
+def _estimate(read: Read, card: Card, given: Given, line: tuple[str, ...], n_gpus: int | None) -> tuple[Estimate | None, str | None]:
     said = read.reading
     if said.model is None:
         return None, None
-    gpus = server.gpus.n_gpus or _n_needed(said)
     try:
         options = Options(
             model=models.find(said.model.text, given.sources),
-            command=read.line,
+            command=line,
             engine=f"{said.engine}@{said.version}" if said.version else said.engine,
             gpu=card.matched.gpu if card.matched else "none",
-            gpus=str(gpus) if card.matched else None,
+            gpus=str(n_gpus or _n_needed(said)) if card.matched else None,
         )
         return answer(options), None
     except KvplanError as refused:

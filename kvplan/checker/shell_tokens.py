@@ -2,46 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+
+from kvplan.checker.shell_pieces import Piece, Token, double_quoted, end_of_variable
 
 MAX_TOKENS = 50_000
 _OPERATORS = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
 _REDIRECT = re.compile(r"[0-9]*(?:<<<|&>>?|>>|>\||>&|<&|<>|>|<(?!<))|&>>?")
 _HEREDOC = re.compile(r"[0-9]*<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _PLAIN = re.compile(r"[^\s;&|()<>\"'\\$`#]+")
-_QUOTED = re.compile(r'[^"\\$`]+')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-class Piece(NamedTuple):
-    """Part of a word: ``bare`` is split where a variable's value holds blanks, ``quoted`` is not, ``literal`` holds no variables."""
-
-    kind: Literal["bare", "quoted", "literal"]
-    text: str
-
-
-class Token(NamedTuple):
-    """A word, an operator (``pieces`` is empty), or a here-document, whose text is the one piece.
-
-    ``items`` are the words of an array in ``NAME=(…)``, None for other words.
-    """
-
-    kind: Literal["word", "operator", "document"]
-    line: int
-    column: int
-    pieces: tuple[Piece, ...] = ()
-    operator: str = ""
-    items: tuple["Token", ...] | None = None
-
-    @property
-    def raw(self) -> str:
-        """The text with its variables, quotation marks off."""
-        return "".join(piece.text for piece in self.pieces)
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether no part of it is quoted."""
-        return all(piece.kind == "bare" for piece in self.pieces)
 
 
 def tokens(text: str, line: int = 1, column: int = 1) -> Iterator[Token]:
@@ -138,7 +107,7 @@ class _Lexer:
         while self._at < len(text):
             char = text[self._at]
             if text.startswith(("<(", ">("), self._at):  # the name of a pipe
-                start, self._at = self._at, self._variable(self._at)
+                start, self._at = self._at, end_of_variable(text, self._at)
                 pieces.append(self._counted(start, Piece("literal", text[start : self._at])))
                 continue
             if char.isspace() or char in ";&|)<>":
@@ -181,7 +150,7 @@ class _Lexer:
             said = re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), found[1], flags=re.DOTALL)
             return self._through(found.end() - 1, Piece("literal", said))
         if char in "$`":
-            self._at = self._variable(start)
+            self._at = end_of_variable(text, start)
             return self._counted(start, Piece("bare", text[start : self._at]))
         plain = _PLAIN.match(text, start)
         self._at = plain.end() if plain else start + 1
@@ -199,52 +168,5 @@ class _Lexer:
         return piece
 
     def _double(self) -> Piece:
-        """What double quotes hold, escapes resolved; an escaped dollar sign is told by a sign that no script holds."""
-        text, start = self._text, self._at
-        parts: list[str] = []
-        i = start + 1
-        while i < len(text) and text[i] != '"':
-            if text[i] == "\\":
-                following = text[i + 1 : i + 2]
-                parts.append(
-                    {"\n": "", "$": ESCAPED_DOLLAR}.get(following, following if following in ('"', "\\", "`") else "\\" + following)
-                )
-                i += 2
-            elif text[i] in "$`":
-                end = self._variable(i)
-                parts.append(text[i:end])
-                i = end
-            else:
-                plain = _QUOTED.match(text, i)
-                assert plain is not None
-                parts.append(plain[0])
-                i = plain.end()
-        return self._through(i, Piece("quoted", "".join(parts)))
-
-    def _variable(self, start: int) -> int:
-        """The end of ``$NAME``, ``${…}``, ``$(…)`` or a command in backquotes."""
-        text = self._text
-        if text[start] == "`":
-            end = text.find("`", start + 1)
-            return len(text) if end < 0 else end + 1
-        opening = text[start + 1 : start + 2]
-        if opening not in ("{", "("):
-            found = re.compile(r"\$(?:[A-Za-z_]\w*|.)?", re.ASCII).match(text, start)
-            assert found is not None
-            return start + 1 if found[0][1:] in ('"', "'", " ", "\t", "\\", ")", "}") else found.end()
-        closing, depth, i = {"{": "}", "(": ")"}[opening], 0, start + 1
-        while i < len(text):
-            if text[i] == opening:
-                depth += 1
-            elif text[i] == closing:
-                depth -= 1
-                if depth == 0:
-                    return i + 1
-            elif text[i] == "\\":
-                i += 1
-            i += 1
-        return len(text)
-
-
-ESCAPED_DOLLAR = "\ue000"
-"""Stands for ``\\$`` between reading a word and replacing its variables."""
+        end, said = double_quoted(self._text, self._at)
+        return self._through(end, Piece("quoted", said))

@@ -1,76 +1,26 @@
 """Which LLM servers a written command starts: behind shells, wrappers and ``docker run``, by program, by image, or by flags alone."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from types import ModuleType
+from collections.abc import Iterator, Mapping
 
-from kvplan import _discover
 from kvplan.checker import containers, scripts
 from kvplan.checker.program import base
+from kvplan.checker.recognition import by_flags, by_image_of, dialects, without_gpu
 from kvplan.checker.server import Server, Word
+from kvplan.checker.shell_wrapping import inner_script
 from kvplan.checker.table import flag_name
 
-DIALECTS = "kvplan.checker.dialects"
 _TALKS = frozenset(
     (
-        *(
-            "echo",
-            "printf",
-            "grep",
-            "egrep",
-            "pgrep",
-            "pkill",
-            "kill",
-            "killall",
-            "ps",
-            "pip",
-            "pip3",
-            "which",
-            "cat",
-            "tee",
-            "logger",
-            "curl",
-        ),
-        *(
-            "log",
-            "info",
-            "warn",
-            "error",
-            "print",
-            "apt",
-            "apt-get",
-            "brew",
-            "git",
-            "cd",
-            "mkdir",
-            "cp",
-            "mv",
-            "rm",
-            "ls",
-            "test",
-            "[",
-            "[[",
-        ),
-        *("sed", "awk", "wget", "source", ".", "read", "trap", "alias", "make", "cmake", "hf", "huggingface-cli", "chmod", "chown", "ln"),
-        *("conda-install", "uv-pip", "type", "command_exists", "stat", "tar", "unzip", "man", "help", "usage"),
+        *("echo", "printf", "grep", "egrep", "pgrep", "pkill", "kill", "killall", "ps", "pip", "pip3"),
+        *("which", "cat", "tee", "logger", "curl", "log", "info", "warn", "error", "print", "apt"),
+        *("apt-get", "brew", "git", "cd", "mkdir", "cp", "mv", "rm", "ls", "test", "["),
+        *("[[", "sed", "awk", "wget", "source", ".", "read", "trap", "alias", "make", "cmake"),
+        *("hf", "huggingface-cli", "chmod", "chown", "ln", "type", "stat", "tar", "unzip", "man"),
     )
 )
-_BESIDE = re.compile(
-    r"router|operator|exporter|gateway|proxy|client|frontend|webui|[-_.]ui\b|bench|controller|sidecar|\bsim|simulator|[-_]tests?\b|epp|"
-    r"scheduler|autoscal|monitor|dashboard|docs|loader|puller|download",
-    re.IGNORECASE,
-)
-_OTHER_TOOLS = ("--bench", "--perplexity", "--quantize", "--convert", "--all-in-one")
-"""What llama.cpp's image of all programs takes for others than a server."""
-_ELSEWHERE = ("cpu", "npu", "tpu", "hpu")
+"""Programs that start nothing, whatever they are told about."""
 _PREFIXES = ("sudo", "env", "exec", "nohup", "time", "command", "setsid", "start", "call")
-
-
-@cache
-def dialects() -> dict[str, ModuleType]:
-    """Every dialect by its engine's name."""
-    return {module.ENGINE: module for module in _discover.modules(DIALECTS).values()}
 
 
 def servers(written: Server, known: Mapping[str, str]) -> Iterator[Server]:
@@ -82,7 +32,7 @@ def servers(written: Server, known: Mapping[str, str]) -> Iterator[Server]:
     if written.engine is not None:
         yield _named(written)
         return
-    inner = scripts.inner_script(written.command)
+    inner = inner_script(written.command)
     runs = (
         [scripts.Run(written.command, written.env)]
         if inner is None
@@ -123,7 +73,7 @@ def of_run(written: Server, run: scripts.Run, *, by_image: bool = True) -> Serve
             shared_memory=container.shared_memory,
             host_memory=container.host_memory,
         )
-        inner = scripts.inner_script(entry.command)
+        inner = inner_script(entry.command)
         if inner is not None:
             return next(servers(entry, {}), None)
     return _recognized(entry, words[0].line if words else written.line, by_image=by_image)
@@ -136,10 +86,10 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
             n_words = dialect.begins(texts[i:]) if not texts[i].startswith("--") else 0
             if n_words:
                 return _settled(entry, engine, entry.command[i + n_words :], line)
-    told = _by_image(entry, texts) if by_image else None
+    told = by_image_of(entry, texts) if by_image else None
     if told is not None:
         return _settled(entry, told, entry.command[1:] if texts[:1] == ["serve"] else entry.command, line)
-    told = _by_flags(entry, texts)
+    told = by_flags(entry, texts)
     if told is not None:
         first = next(i for i, text in enumerate(texts) if flag_name(text) in dialects()[told].TABLE.flags or text.startswith("--"))
         return _settled(entry, told, entry.command[first:], line)
@@ -149,8 +99,8 @@ def _recognized(entry: Server, line: int, *, by_image: bool) -> Server | None:
 def _settled(entry: Server, engine: str, words: tuple[Word, ...], line: int) -> Server:
     gpus = entry.gpus
     if gpus.n_gpus is None:
-        gpus = gpus._replace(n_gpus=_without_gpu(words, entry.image) or containers.visible(entry.env))
-    if _without_gpu(words, entry.image) == 0:
+        gpus = gpus._replace(n_gpus=without_gpu(words, entry.image) or containers.visible(entry.env))
+    if without_gpu(words, entry.image) == 0:
         gpus = gpus._replace(n_gpus=0)
     return entry._replace(engine=engine, command=words, line=line, gpus=gpus)
 
@@ -167,33 +117,6 @@ def _named(written: Server) -> Server:
             return _settled(written, dialect.ENGINE, written.command[i + n_words :], written.line)
     front = 1 if base(texts[0]) in ("llama-server", "ollama", "vllm") else 0
     return _settled(written, dialect.ENGINE, written.command[front:], written.line)
-
-
-def _by_image(entry: Server, texts: Sequence[str]) -> str | None:
-    """The engine whose image it is, unless the words start something else in it."""
-    if entry.image is None or _BESIDE.search(image_name(entry.image.text)):
-        return None
-    name = image_name(entry.image.text)
-    engine = next((engine for engine, dialect in dialects().items() if dialect.IMAGES.fullmatch(name)), None)
-    if engine is None or not texts:
-        return engine
-    first = texts[0]
-    if first in _OTHER_TOOLS:
-        return None
-    is_own = first.startswith(("-", "$", "{")) or first in ("serve", "run") or ("/" in first and not first.startswith(("/", ".")))
-    said = {flag_name(text) for text in texts}
-    is_path = first.startswith(("/", ".")) and not first.endswith((".sh", ".py")) and said & dialects()[engine].TABLE.telling
-    return engine if is_own or is_path else None
-
-
-def _by_flags(entry: Server, texts: Sequence[str]) -> str | None:
-    """The one engine of which two flags stand there that no other has; of programs that are known for something else, none."""
-    said = {flag_name(text) for text in texts} - {""}
-    engines = [engine for engine, dialect in dialects().items() if len(said & dialect.TABLE.telling) >= 2]
-    program = next((base(text) for text in texts if not text.startswith("-")), "")
-    if len(engines) != 1 or (entry.image is None and entry.kind == "shell") or program.endswith((".py", ".js", ".ts")):
-        return None
-    return engines[0]
 
 
 def _by_variables(entry: Server, line: int) -> Server | None:
@@ -216,18 +139,3 @@ def _stripped(run: scripts.Run) -> tuple[tuple[Word, ...], dict[str, Word]]:
             break
         words.pop(0)
     return tuple(words), env
-
-
-def _without_gpu(words: Sequence[Word], image: Word | None) -> int | None:
-    """0 where the command or the image says that there is no GPU of the catalogue's kind."""
-    for i, word in enumerate(words):
-        name, _, inline = word.text.partition("=")
-        if name == "--device" and (inline or "".join(following.text for following in words[i + 1 : i + 2])) in _ELSEWHERE:
-            return 0
-    return 0 if image and re.search(r"vllm-cpu|-cpu-release|:.*-cpu\b", image.text) else None
-
-
-def image_name(image: str) -> str:
-    """An image without registry's port, tag and digest."""
-    name = image.partition("@")[0]
-    return name.rpartition(":")[0] if re.search(r":[^/]*$", name) else name

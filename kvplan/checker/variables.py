@@ -158,24 +158,27 @@ class _Reader:
         self._at = operator.end()
         if operator[0] == "}":
             return self._value(name[0], self._text[start : self._at])
+        return self._with_operator(start, name[0], operator[0])
+
+    def _with_operator(self, start: int, name: str, operator: str) -> str:
         self._depth += 1
         before = len(self.unresolved)
         word = self.read("}")
         self._depth -= 1
         self._at += 1
-        value = self._known.get(name[0])
-        is_set = value is not None and (value != "" or not operator[0].startswith(":"))
-        kind = operator[0][-1]
+        value = self._known.get(name)
+        is_set = value is not None and (value != "" or not operator.startswith(":"))
+        kind = operator[-1]
         if kind in "-=" and not is_set:
             return word if self._doubled else _unquoted(word)
-        if kind == "+":
-            if not is_set:
-                del self.unresolved[before:]
-            return word if is_set else ""
+        if kind == "+" and is_set:
+            return word
         del self.unresolved[before:]
+        if kind == "+":
+            return ""
         if is_set:
             return value or ""
-        self.unresolved.append(name[0])
+        self.unresolved.append(name)
         return self._text[start : self._at]
 
     def _rest(self, start: int) -> str:

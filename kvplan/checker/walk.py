@@ -1,6 +1,7 @@
 """The files of a check, in order: no links out of the tree, nothing huge, nothing binary, no folders of other people's code."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 from kvplan.checker.server import Text, Unreadable
 from kvplan.core.errors import RequestError
+from kvplan.specs.files import stdin, text_of
 
 MAX_BYTES = 2 * 2**20
 _FOLDERS = frozenset(
@@ -69,36 +71,42 @@ _EXTENSIONS = frozenset(
 _NAMES = ("dockerfile", "containerfile", "modelfile", ".env", "docker-compose", "compose")
 
 
+STDIN = "<stdin>"
+
+
 class Tree(NamedTuple):
-    """What was named to check; ``root`` is what paths in the answer are relative to."""
+    """What was named to check; ``root`` is what paths in the answer are relative to. ``piped``: what is on stdin, too."""
 
     root: Path
     paths: tuple[Path, ...]
     exclude: tuple[str, ...] = ()
+    piped: bool = False
 
 
 def tree(paths: Sequence[str], exclude: Iterable[str] = ()) -> Tree:
-    """The paths and the root of their repository, without one the current folder, or what holds them.
+    """The paths and the root of their repository, without one the current folder, or what holds them; ``-`` is stdin.
 
     Raises RequestError for a path that does not exist.
     """
-    found = [Path(path) for path in paths or (".",)]
+    found = [Path(path) for path in paths or (".",) if path != "-"]
     for path in found:
         if not os.path.lexists(path):
             raise RequestError("no_such_path", f"{path}: there is no such file or folder", hint="kvplan check [PATH…]")
-    whole = [path.absolute() for path in found]
+    whole = [path.absolute() for path in found or (Path(),)]
     first = whole[0] if whole[0].is_dir() else whole[0].parent
     root = next((folder for folder in (first, *first.parents) if (folder / ".git").exists()), None)
     if root is None or not all(path.is_relative_to(root) for path in whole):
         here = Path.cwd()
         common = Path(os.path.commonpath(whole))
         root = here if common.is_relative_to(here) else common if common.is_dir() else common.parent
-    return Tree(root, tuple(whole), tuple(exclude))
+    return Tree(root, tuple(whole) if found else (), tuple(exclude), "-" in paths)
 
 
 def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> Iterator[Text]:
     """Every file that may hold a server, once, sorted by path; what was named and can't be read joins ``skipped``."""
     seen: set[Path] = set()
+    if of.piped:
+        yield Text(STDIN, text_of(stdin().read(MAX_BYTES + 1), STDIN), variables)
     for path in sorted(of.paths):
         for file, named in _files(path, of):
             if file not in seen:
@@ -106,6 +114,17 @@ def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> 
                 text = _read(file, of, named=named, skipped=skipped)
                 if text is not None:
                     yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables))
+
+
+def name_of(text: str) -> str:
+    """What a file with this text is most likely called: stdin has no name that would tell its format."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
+    first = lines[0] if lines else ""
+    if re.match(r"FROM\s", first, re.IGNORECASE):
+        return "Modelfile" if re.search(r"^\s*PARAMETER\s", text, re.IGNORECASE | re.MULTILINE) else "Dockerfile"
+    if re.match(r"\[[^\]\s]+\]$|version\s*=", first):
+        return "stdin.ini"
+    return "stdin.yaml" if re.match(r"---|%YAML|\{\{|(?:- )?[\w.\"'/-]+:(?:\s|$)", first) else "stdin.sh"
 
 
 def _files(path: Path, of: Tree) -> Iterator[tuple[Path, bool]]:

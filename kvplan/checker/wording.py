@@ -23,6 +23,13 @@ def on(tried: Tried) -> str:
     return f"on {tried.n_gpus or 1} × {tried.gpu.gpu}"
 
 
+def assumed(case: Case) -> str:
+    """That nobody named the version whose rules these are."""
+    return f"({case.reading.version} is assumed: nothing names a version)"
+
+
 def context_flags(engine: str | None) -> tuple[str, ...]:
     """Flags that bound one sequence, in the engine's words."""
+    if engine == "ollama":
+        return ("num_ctx", "-c", "--ctx-size")
     return ("--max-model-len",) if engine == "vllm" else ("-c", "--ctx-size", "num_ctx")

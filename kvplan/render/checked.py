@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
-from kvplan.checker.case import Case, Tried
+from kvplan.checker.bounds import is_certain
+from kvplan.checker.case import Case, Reading, Tried
 from kvplan.core.ledger import Verdict
+
+_ORDER: tuple[Verdict, ...] = ("does_not_fit", "tight", "fits", "unknown")
 
 
 class Row(NamedTuple):
@@ -33,7 +36,7 @@ class Row(NamedTuple):
 def row(case: Case) -> Row:
     """The server's row."""
     server, reading = case.server, case.reading
-    tried = min(case.tried, key=_badness, default=None)
+    tried = min(case.tried, key=lambda tried: _ORDER.index(_verdict(reading, tried)), default=None)
     estimate = tried.estimate if tried else None
     return Row(
         file=server.file,
@@ -51,19 +54,21 @@ def row(case: Case) -> Row:
         dp=reading.dp,
         gpu=tried.gpu.gpu if tried and tried.gpu else None,
         n_gpus=tried.n_gpus if tried else server.gpus.n_gpus,
-        verdict=_verdict(tried),
+        verdict=_verdict(reading, tried),
         needed_bytes=estimate.needed.best if estimate else None,
         usable_bytes=estimate.fullest.usable_bytes if estimate else None,
         unresolved=case.unresolved,
     )
 
 
-def _verdict(tried: Tried | None) -> Verdict:
+def _verdict(reading: Reading, tried: Tried | None) -> Verdict:
     if tried is None or tried.estimate is None:
         return "unknown"
-    return "does_not_fit" if tried.estimate.refusals else tried.estimate.verdict
-
-
-def _badness(tried: Tried) -> int:
-    order: tuple[Verdict, ...] = ("does_not_fit", "tight", "fits", "unknown")
-    return order.index(_verdict(tried))
+    if is_certain(reading, tried):
+        return "does_not_fit"
+    if tried.estimate.refusals:
+        return "tight"
+    pool = tried.estimate.capacity.max_concurrency if tried.estimate.capacity else None
+    if pool is None:
+        return tried.estimate.verdict
+    return "fits" if pool[0] >= 1 else "tight"  # it starts, and holds at least one longest sequence

@@ -100,3 +100,19 @@ def test_pins() -> None:
         "vllm": Word("0.10.2", 2),
         "sglang": Word("0.4.1.post2", 3),
     }
+
+
+GROWING = {
+    "values": "A=xxxxxxxx\n" + "A=$A$A\n" * 60 + "run " + "$A " * 400,
+    "arrays": "L=(a)\n" + 'L+=("${L[@]}")\n' * 40 + 'run "${L[@]}" "${L[@]}"',
+    "arguments": "set -- a b\n" + 'set -- "$@" "$@"\n' * 40 + 'run "$@"',
+    "functions": "".join(f"f{i}() {{ f{i + 1}; f{i + 1}; f{i + 1}; }}\n" for i in range(9)) + "f9() { run x; }\nf0\n",
+    "evaluation": 'a=\'eval "$a"\'\neval "$a"\nrun x',
+    "braces": "run " + "${A:-" * 3000 + "x" + "}" * 3000,
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_grows_has_an_end(name: str) -> None:
+    found = list(scripts.commands(Word(GROWING[name], 1), {}))
+    assert sum(len(word.text) for run in found for word in run.words) <= 10_000_000

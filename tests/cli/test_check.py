@@ -1,5 +1,6 @@
 """``kvplan check`` as people and jobs run it."""
 
+import io
 import json
 from pathlib import Path
 
@@ -40,6 +41,22 @@ def test_a_tree_without_servers(tree: Path, capsys: pytest.CaptureFixture[str]) 
     (tree / "a.yaml").write_text("services: {web: {image: nginx}}\n")
     assert _json(capsys) == _json(capsys, ".")
     assert _json(capsys)["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        (HELD, "vllm"),
+        ("# x\nservices:\n  a: {image: vllm/vllm-openai, command: --model a/b}\n", "vllm"),
+        ('FROM vllm/vllm-openai\nCMD ["--model", "a/b"]\n', "vllm"),
+        ("FROM a/b\nPARAMETER num_ctx 4096\n", "ollama"),
+        ("[a]\nmodel = a.gguf\nctx-size = 4096\n", "llama.cpp"),
+    ],
+)
+def test_what_is_piped_in(tree: Path, text: str, engine: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    (found,) = _json(capsys, "-", "--gpu", "none")["deployments"]
+    assert (found["file"], found["engine"]) == ("<stdin>", engine)
 
 
 def test_several_formats_at_once(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

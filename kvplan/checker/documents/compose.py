@@ -92,7 +92,7 @@ class _Service:
             replicas=deploy.get("replicas").number or node.get("scale").number or 1,
             host_memory=self._expanded(deploy.get("resources", "limits", "memory").word or node.get("mem_limit").word),
             shared_memory=shm,
-            co_located=cards,
+            co_located=None if node.get("profiles") else cards,
         )
 
     def _expanded(self, word: Word | None) -> Word | None:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from kvplan.checker import pods, selectors, templates
 from kvplan.checker.mentions import mentioned
-from kvplan.checker.scripts import commands, inner_script
+from kvplan.checker.scripts import commands
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
+from kvplan.checker.shell_wrapping import inner_script
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
 
 KIND = "kserve"

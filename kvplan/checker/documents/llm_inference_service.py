@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Iterator
 
 from kvplan.checker import pods, selectors, templates
-from kvplan.checker.scripts import inner_script
 from kvplan.checker.server import Server, Text, Unreadable, Word
+from kvplan.checker.shell_wrapping import inner_script
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
 
 KIND = "kserve-llm"

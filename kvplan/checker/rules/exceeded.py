@@ -14,8 +14,8 @@ def check(case: Case) -> Iterator[Found]:
     """An error where even the lower bound of the need is beyond what is usable; engines that refuse by themselves said so."""
     for tried in case.tried:
         estimate = tried.estimate
-        if estimate is None or estimate.refusals:
-            continue
+        if estimate is None or estimate.refusals or (estimate.capacity and estimate.capacity.n_blocks is not None):
+            continue  # a pool is asked by its engine at start
         usable = estimate.fullest.usable_bytes
         if usable is not None and estimate.needed.low > usable:
             yield _found(case, tried, estimate, usable)

@@ -10,20 +10,18 @@ IDS = ("KV505",)
 
 
 def check(case: Case) -> Iterator[Found]:
-    """A warning where context, graphs and the like may need more than the share leaves."""
+    """A warning where context, graphs and the like need more than the share leaves, by the best guess."""
     for tried in case.tried:
         estimate = tried.estimate
         if estimate is None or estimate.refusals or estimate.capacity is None or estimate.capacity.n_blocks is None:
             continue
         capacity, total = estimate.fullest.place.capacity_bytes, estimate.fullest.total
-        if capacity is None or total.high <= capacity:
+        if capacity is None or total.best <= capacity:
             continue
         share = case.reading.utilization
-        lower = _lower(0.9 if share is None else share, total.high - capacity, capacity)
-        message = (
-            f"up to {gib(total.high)} are held {on(tried)} of {gib(capacity)}: what lies outside the share may run out of memory under load"
-        )
-        fix = Fix("--gpu-memory-utilization", "default" if share is None else f"{share:g}", f"{lower:g}", capacity - total.high)
+        lower = _lower(0.9 if share is None else share, total.best - capacity, capacity)
+        message = f"{gib(total.best)} are held {on(tried)} of {gib(capacity)}: what lies outside the share runs out of memory under load"
+        fix = Fix("--gpu-memory-utilization", "default" if share is None else f"{share:g}", f"{lower:g}", capacity - total.best)
         yield found("KV505", "warning", case, ("--gpu-memory-utilization",), message, f"--gpu-memory-utilization {lower:g}", (fix,))
 
 

@@ -6,7 +6,7 @@ from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
 IDS = ("KV510",)
-_POD_KINDS = ("kubernetes", "kserve", "leaderworkerset", "production-stack")
+_POD_KINDS = ("kubernetes", "kserve", "kserve-llm", "production-stack", "vllm-runtime", "dynamo")
 
 
 def check(case: Case) -> Iterator[Found]:

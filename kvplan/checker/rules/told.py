@@ -4,25 +4,35 @@ import re
 from collections.abc import Iterator
 
 from kvplan.checker.case import Case, Found
-from kvplan.checker.wording import found
+from kvplan.checker.reading import NEWEST
+from kvplan.checker.wording import assumed, context_flags, found
 from kvplan.core.ledger import Finding
 
 IDS: tuple[str, ...] = ()  # the engines' ids, whose pages are the engines'
 _NOTES = ("KV203", "KV213")
-_SAID_BETTER = ("KV325",)  # the pool against a load that nobody named; preemption.py knows the typical one
+_UNASKED = ("KV325",)  # the pool against a load that nobody named; preemption.py knows the typical one
+_SAID_BETTER = {"KV201": ("KV110",), "KV210": ("KV140",)}  # by a refusal of the engine
 _FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w.-]*")
 
 
 def check(case: Case) -> Iterator[Found]:
     """Warnings of the first estimate, and the notes that are about the deployment; each once."""
     told = [finding for tried in case.tried if tried.estimate for finding in tried.estimate.findings]
+    refusals = {refusal.rule for tried in case.tried if tried.estimate for refusal in tried.estimate.refusals}
     if not told and case.parsed is not None:
-        told = list(case.parsed.findings)
+        told, refusals = list(case.parsed.findings), {refusal.rule for refusal in case.parsed.refusals}
     for finding in dict.fromkeys(told):
-        if (finding.level != "note" and finding.rule not in _SAID_BETTER) or finding.rule in _NOTES:
+        is_ours = finding.rule in _NOTES if finding.level == "note" else finding.rule not in _UNASKED
+        if is_ours and not refusals & set(_SAID_BETTER.get(finding.rule, ())):
             yield _found(case, finding)
 
 
 def _found(case: Case, finding: Finding) -> Found:
     flags = (*(fix.flag for fix in finding.fixes), *_FLAG.findall(finding.message))
-    return found(finding.rule, finding.level, case, flags, finding.message, finding.hint, finding.fixes)
+    message, hint = finding.message, finding.hint
+    if finding.rule == "KV201":  # which speaks of kvplan's own option
+        flags = context_flags(case.reading.engine)
+        message, hint = message.replace("--ctx", "a context of"), hint.replace("--ctx ", "")
+    if finding.rule == "KV210" and case.reading.version_from == NEWEST:
+        message = f"{message} {assumed(case)}"
+    return found(finding.rule, finding.level, case, flags, message, hint, finding.fixes)

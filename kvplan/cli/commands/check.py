@@ -116,8 +116,8 @@ def _rendered(name: str, report: "Report") -> str:
 COMMAND = Command(
     name="check",
     help="Find the LLM servers that deployment files start, and whether each starts and holds its load.\n\n"
-    "Reads scripts, Dockerfiles, Compose, Kubernetes and more under each PATH (default: here) as data: nothing is run or rendered. "
-    "Settings stand in .kvplan.yaml or [tool.kvplan] of pyproject.toml, nearest up the tree.",
+    "Reads scripts, Dockerfiles, Compose, Kubernetes and more under each PATH (default: here; - is stdin) as data: nothing is run or "
+    "rendered. Settings stand in .kvplan.yaml or [tool.kvplan] of pyproject.toml, nearest up the tree.",
     argument="[PATH…]",
     options=(
         Option("--gpu", "The GPU of servers whose file names none; none leaves them unknown.", "What is known", "ID"),

@@ -1,0 +1,46 @@
+"""What the interval of an estimate leaves open: an engine's refusal that rests on the best guess may not come."""
+
+from kvplan.checker.case import Reading, Tried
+from kvplan.checker.reading import NEWEST
+from kvplan.core.ledger import Refusal, Term
+from kvplan.estimator import Estimate
+
+_BY_POOL = ("profile", "kv_check")
+_OF_START = ("KV104", "KV105")  # a share that is not free, weights that are more than the card
+
+
+def is_open(estimate: Estimate, refusal: Refusal) -> bool:
+    """Whether the bound that is kind to the engine lets it start."""
+    if refusal.rule in _OF_START:
+        return _starts(estimate, refusal)
+    capacity = estimate.capacity
+    if refusal.at not in _BY_POOL or capacity is None or capacity.max_concurrency is None:
+        return False
+    return capacity.max_concurrency[2] >= 1
+
+
+def is_assumed(reading: Reading, refusal: Refusal) -> bool:
+    """Whether the engine's parser refuses, in a version that nobody named."""
+    return refusal.at == "parse" and reading.version_from == NEWEST
+
+
+def is_certain(reading: Reading, tried: Tried) -> bool:
+    """Whether the engine refuses whatever kvplan can only bound or assume."""
+    estimate = tried.estimate
+    return estimate is not None and any(not is_open(estimate, one) and not is_assumed(reading, one) for one in estimate.refusals)
+
+
+def _starts(estimate: Estimate, refusal: Refusal) -> bool:
+    """Whether the smallest context leaves as much of the card as is asked for."""
+    place = estimate.fullest.place
+    if place.usable_bytes is None or place.capacity_bytes is None:
+        return False
+    left = place.usable_bytes - _low(estimate, "runtime_context")
+    if refusal.rule == "KV105":
+        return _low(estimate, "weights") <= left
+    share = estimate.settings.get("gpu_memory_utilization")
+    return isinstance(share, float) and share * place.capacity_bytes <= left
+
+
+def _low(estimate: Estimate, term: Term) -> int:
+    return sum(entry.size.low for entry in estimate.entries if entry.term == term and entry.place == estimate.fullest.place.id)
