@@ -18,4 +18,4 @@ def test_every_public_name_is_there() -> None:
 
 def test_verify_takes_what_estimate_takes() -> None:
     with pytest.raises(kvplan.KvplanError, match="not on h100-sxm"):
-        kvplan.verify("llama-2-7b", ctx=64, gpu="h100-sxm")
+        kvplan.verify("llama-2-7b", ctx=64, gpu="h100-sxm", backend="cpu")
