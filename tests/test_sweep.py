@@ -8,7 +8,7 @@ import pytest
 import kvplan
 from kvplan.core.workload import Workload
 from kvplan.estimator import Options, answer
-from kvplan.estimator.sweep import Point
+from kvplan.estimator.swept import Point
 
 GRIDS: dict[str, dict[str, Any]] = {
     "transformers": {"gpu": ["a100-80", "h100-sxm", "none"], "dtype": ["auto", "float16"], "attn": ["sdpa", "eager"]},

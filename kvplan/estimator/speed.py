@@ -9,7 +9,7 @@ from kvplan.core.device import Gpu, Node
 from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Deployment, Engine
 from kvplan.core.errors import RequestError
-from kvplan.core.ledger import KvPlan
+from kvplan.core.ledger import KvPlan, Verdict
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Pace
 from kvplan.core.workload import Workload
@@ -56,28 +56,32 @@ _ready: dict[int, tuple[Deployment, Prepared | None]] = {}
 
 def of(found: Estimate, engine: Engine[object], settings: object, deployment: Deployment) -> perf.Performance | None:
     """The speed of what was asked for, with as many sequences at once as run; None where none does, or too little is known."""
+    ready = None if found.refusals else ready_for(engine, settings, deployment, found.model, found.node)
+    if ready is None:
+        return None
+    batch = running(deployment, found.node, found.workload, found.verdict, engine.limits(settings)[1])
+    return ready.at(found.workload, batch) if batch else None
+
+
+def ready_for(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
+    """``prepared``, once for each deployment."""
     key = id(deployment)  # which the deployment beside it keeps taken
     if key not in _ready:
         if len(_ready) >= MOST_READY:
             _ready.clear()
-        _ready[key] = deployment, prepared(engine, settings, deployment, found.model, found.node)
-    ready = _ready[key][1]
-    if ready is None:
-        return None
-    batch = _running(found, deployment, engine.limits(settings)[1])
-    return ready.at(found.workload, batch) if batch else None
+        _ready[key] = deployment, prepared(engine, settings, deployment, model, node)
+    return _ready[key][1]
 
 
-def _running(found: Estimate, deployment: Deployment, limit: int | None) -> int:
+def running(deployment: Deployment, node: Node, load: Workload, verdict: Verdict, limit: int | None) -> int:
     """Sequences that run at once: as many as asked for, as the engine takes, as its pool holds."""
-    asked = min(found.workload.batch, limit or found.workload.batch)
-    if found.refusals:
-        return 0
-    if found.verdict != "does_not_fit":
+    asked = min(load.batch, limit or load.batch)
+    if verdict != "does_not_fit":
         return asked
-    if found.capacity is None or found.capacity.n_blocks is None:
+    capacity = deployment.capacity(load)
+    if capacity is None or capacity.n_blocks is None:
         return 0
-    return inverse.at_once(deployment, found.node, found.workload._replace(batch=asked))
+    return inverse.at_once(deployment, node, load._replace(batch=asked))
 
 
 def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:

@@ -1,19 +1,12 @@
 """Many settings and workloads at once: their whole grid, or one thing varied at a time."""
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
 from itertools import groupby, product
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvplan.core.device import Place
-from kvplan.core.errors import KvplanError, RequestError
-from kvplan.core.ledger import Finding, Interval, Refusal, Verdict
-from kvplan.core.units import parse_count
-from kvplan.core.workload import Workload
-from kvplan.estimator import inverse
-from kvplan.estimator.demand import checked, usual_ctx
+from kvplan.core.errors import RequestError
 from kvplan.estimator.options import Options
-from kvplan.estimator.subject import Subject, subject
+from kvplan.estimator.swept import Point, Settled
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -30,32 +23,6 @@ class Axis(NamedTuple):
 
     option: str
     values: tuple[str | None, ...]
-
-
-class Point(NamedTuple):
-    """What one choice of values needs on its fullest place, and whether that fits.
-
-    ``at`` are the values of the axes, in their order. ``refusals`` are the engine's own; ``error`` is why there is no answer, and
-    then there is no ``load`` and nothing that follows. ``about`` is what the values of all axes but the workload's mean, where they mean
-    something. ``beyond_limit``: the context is longer than the model was made for. ``warnings`` are what these settings do
-    that they don't show.
-    """
-
-    at: tuple[str | None, ...]
-    about: Subject | None = None
-    load: Workload | None = None
-    needed: Interval | None = None
-    headroom_bytes: int | None = None
-    verdict: Verdict = "unknown"
-    refusals: tuple[Refusal, ...] = ()
-    beyond_limit: bool = False
-    warnings: tuple[Finding, ...] = ()
-    error: KvplanError | None = None
-
-    @property
-    def starts(self) -> bool:
-        """Whether it fits for certain, nobody says no, and the model goes so far."""
-        return self.verdict == "fits" and not self.refusals and not self.beyond_limit
 
 
 class Reach(NamedTuple):
@@ -123,7 +90,7 @@ def points(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool =
     """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named."""
     names = [axis.option for axis in axes[: -len(WORKLOAD)]]
     for others, choices in groupby(combinations(axes, one_at_a_time=one_at_a_time), key=lambda at: at[: -len(WORKLOAD)]):
-        settled = _Settled(Options(**dict(zip(names, others, strict=True))), probe=probe)
+        settled = Settled(Options(**dict(zip(names, others, strict=True))), probe=probe)
         yield from map(settled.point, choices)
 
 
@@ -136,81 +103,6 @@ def combinations(axes: tuple[Axis, ...], *, one_at_a_time: bool) -> Iterator[tup
     yield first
     for i, axis in enumerate(axes):
         yield from ((*first[:i], value, *first[i + 1 :]) for value in axis.values[1:])
-
-
-class _Settled:
-    """All but context and batch; what they don't change is found once."""
-
-    def __init__(self, options: Options, *, probe: bool) -> None:
-        self._options, self._probe = options, probe
-        self._followed: object = None
-        self._last: _Deployed | None = None
-
-    def point(self, at: tuple[str | None, ...]) -> Point:
-        """The answer at ``at``, whose last two values are context and batch."""
-        try:
-            about = self._about
-            ctx = usual_ctx(about.model) if at[-2] is None else _count(at[-2], "--ctx")
-            batch = 1 if at[-1] is None else _count(at[-1], "--batch")
-            load = checked(ctx, batch, None if self._options.prompt is None else _count(self._options.prompt, "--prompt"))
-            return self._deployed(load).point(at, load)
-        except KvplanError as reason:
-            return Point(at, self.__dict__.get("_about"), error=reason)
-
-    @cached_property
-    def _about(self) -> Subject:
-        return subject(self._options, probe=self._probe)
-
-    @cached_property
-    def _places(self) -> tuple[Place, ...]:
-        return self._about.node.places()
-
-    def _deployed(self, load: Workload) -> "_Deployed":
-        """What the settings for this workload make; the same object as long as they stay the same."""
-        about = self._about
-        followed = [getattr(load, name) for name in about.engine.follows]
-        if self._last is None or followed != self._followed:
-            self._last, self._followed = _Deployed(about, self._places, load), followed
-        return self._last
-
-
-class _Deployed:
-    """A deployment, and the places by which it is judged, each with what is usable there."""
-
-    def __init__(self, about: Subject, places: tuple[Place, ...], load: Workload) -> None:
-        settings = about.engine.resolve(about.parsed, load, about.model, about.node, about.version)
-        deployment = about.engine.deploy(about.model, settings, about.node)
-        if not about.node.gpus:
-            places = inverse.places(about.node, deployment.entries(load))
-        self._places = [(place.id, inverse.usable_bytes(deployment, place)) for place in places]
-        self._refusals = (*about.parsed.refusals, *deployment.refusals)
-        self._warnings = tuple(finding for finding in deployment.findings if finding.level == "warning")
-        self._need = deployment.need_bytes
-        self._about, self._limit = about, about.model.max_ctx_tokens
-
-    def point(self, at: tuple[str | None, ...], load: Workload) -> Point:
-        """The answer for one workload: the fullest GPU's need (the host's where there is none), the worst verdict of all places."""
-        fullest: tuple[Interval, int | None] | None = None
-        verdict: Verdict = "fits"
-        for place, usable in self._places:
-            needed = self._need(place, load)
-            if fullest is None or (place != "host" and needed.best > fullest[0].best):
-                fullest = needed, usable
-            here = inverse.verdict(usable, needed)
-            verdict = verdict if here == verdict else min(verdict, here, key=_FROM_WORST.index)
-        assert fullest is not None
-        needed, usable = fullest
-        headroom = None if usable is None else usable - needed.best
-        beyond = self._limit is not None and load.ctx_tokens > self._limit
-        return Point(at, self._about, load, needed, headroom, verdict, self._refusals, beyond, self._warnings)
-
-
-_FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
-
-
-@lru_cache(maxsize=1024)
-def _count(text: str, option: str) -> int:
-    return parse_count(text, option=option)
 
 
 def frontier(axes: tuple[Axis, ...], points: Iterable[Point]) -> tuple[Reach, ...]:

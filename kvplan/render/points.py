@@ -5,7 +5,8 @@ from functools import lru_cache
 from kvplan.core.errors import RequestError
 from kvplan.core.units import parse_count
 from kvplan.estimator.options import Options
-from kvplan.estimator.sweep import Axis, Point
+from kvplan.estimator.sweep import Axis
+from kvplan.estimator.swept import Point
 
 COUNTED = ("ctx", "batch", "prompt", "gpus", "tp", "pp", "dp", "ep")
 _ALWAYS = ("model", "command", "engine", "gpu", "ctx", "batch", "prompt")

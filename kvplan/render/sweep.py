@@ -5,22 +5,23 @@ from itertools import chain
 from textwrap import wrap
 
 from kvplan.core.units import GIB
-from kvplan.estimator.sweep import Axis, Point, Reach, frontier
-from kvplan.render import points
+from kvplan.estimator.sweep import Axis, Reach, frontier
+from kvplan.estimator.swept import Point
+from kvplan.render import json_, points
 from kvplan.render.columns import Columns, dashed, shown
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned, csv_line
 
 _VERDICTS = {"fits": "fits", "tight": "tight", "does_not_fit": "does not fit", "unknown": "unknown"}
 _LEAST, _MOST_REACHES = 40, 12
-_SIZE = len("headroom GiB")
+_SIZE, _RATE = len("headroom GiB"), 9
 
 
 def text(axes: tuple[Axis, ...], found: Iterable[Point], *, columns: int) -> Iterator[str]:
     """The lines: what is the same in all points, a table, its words for what is wrong explained, the longest contexts that fit."""
     rest = iter(found)
     first = next(rest)
-    table = _Table(axes)
+    table = _Table(axes, timed=first.performance is not None)
     heading = table.heading(first)
     yield from (heading, "") if heading else ()
     yield table.head
@@ -42,11 +43,12 @@ def _explained(reasons: dict[str, str], columns: int) -> Iterator[str]:
 
 
 class _Table:
-    """The varied axes, what is needed and left in GiB, the verdict, and a word for what is wrong."""
+    """The varied axes, what is needed and left in GiB, the rate where it is known, the verdict, and a word for what is wrong."""
 
-    def __init__(self, axes: tuple[Axis, ...]) -> None:
-        self._axes, self._columns = axes, Columns(axes)
-        self.head = "  ".join((*self._columns.heads, "needed GiB".rjust(_SIZE), "headroom GiB".rjust(_SIZE), "verdict"))
+    def __init__(self, axes: tuple[Axis, ...], *, timed: bool) -> None:
+        self._axes, self._columns, self._timed = axes, Columns(axes), timed
+        numbers = ("needed GiB".rjust(_SIZE), "headroom GiB".rjust(_SIZE), *(("tokens/s".rjust(_RATE),) if timed else ()))
+        self.head = "  ".join((*self._columns.heads, *numbers, "verdict"))
 
     def heading(self, first: Point) -> str:
         """What is not varied."""
@@ -65,8 +67,14 @@ class _Table:
         needed, left = point.needed, point.headroom_bytes
         sizes = "" if needed is None else f"{needed.best / GIB:,.2f}", "" if left is None else f"{left / GIB:,.2f}"
         verdict, why = "refused" if point.refusals else "no answer" if point.error else _VERDICTS[point.verdict], points.reason(point)
-        cells = (*self._columns.cells(point.at), *(size.rjust(_SIZE) for size in sizes))
+        cells = (*self._columns.cells(point.at), *(size.rjust(_SIZE) for size in sizes), *((self._rate(point),) if self._timed else ()))
         return "  ".join((*cells, f"{verdict}, {why[0]}" if why else verdict))
+
+    @staticmethod
+    def _rate(point: Point) -> str:
+        """Tokens per second over all sequences, by the best guess."""
+        found = point.performance
+        return ("" if found is None else f"{found.decode_tokens_per_s.best:,.0f}").rjust(_RATE)
 
 
 def _reaches(axes: tuple[Axis, ...], found: tuple[Reach, ...]) -> Iterator[str]:
@@ -112,9 +120,15 @@ def _point(axes: tuple[Axis, ...], point: Point) -> dict[str, object]:
         "warnings": [finding.rule for finding in point.warnings],
         "refusals": [refusal._asdict() for refusal in point.refusals],
         "error": error and {"kind": error.kind, "message": error.message, "hint": error.hint},
-        "performance": None,
+        "performance": json_.performance(point.performance),
         "measured": None,
     }
+
+
+def _rates(point: Point) -> dict[str, float | None]:
+    """The best guesses of a point's speed."""
+    found = point.performance
+    return {name: found and getattr(found, name).best for name in ("ttft_s", "tpot_s", "decode_tokens_per_s")}
 
 
 def as_csv(axes: tuple[Axis, ...], found: Iterable[Point]) -> Iterator[str]:
@@ -123,6 +137,7 @@ def as_csv(axes: tuple[Axis, ...], found: Iterable[Point]) -> Iterator[str]:
         row = {
             **points.who(axes, point),
             **points.what(point),
+            **_rates(point),
             "warnings": " ".join(finding.rule for finding in point.warnings),
             "refusals": " ".join(refusal.rule for refusal in point.refusals),
             "error": point.error and point.error.message,

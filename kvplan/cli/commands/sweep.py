@@ -8,7 +8,8 @@ from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_OK, RequestError
 from kvplan.estimator import Options
-from kvplan.estimator.sweep import Axis, Point, answered, axes, points
+from kvplan.estimator.sweep import Axis, answered, axes, points
+from kvplan.estimator.swept import Point
 
 _UNBOUNDED = 10_000  # columns of a file
 
