@@ -1,0 +1,214 @@
+"""A start with all that is known of it: its settings, its model and card where they can be told, and estimates of it."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+
+from kvplan.core.errors import KvplanError
+from kvplan.core.units import GIB, format_size
+from kvplan.estimator import Estimate, Options, answer
+from kvplan.explainer.outcome import Ending
+from kvplan.explainer.reading import Figure, Start
+from kvplan.explainer.settings import settled
+from kvplan.hardware import catalog, names
+from kvplan.specs import builtin
+
+_MOST_CHARS = 200
+_HEAD = re.compile(r"^.*?(?:ERROR|CRITICAL|\bE) (?:[\d: -]*\[[^\]]*\])?\s*|^\([^)]*\)\s*")
+_SIZE_TOLERANCE = 0.006 * GIB  # logs print two decimals
+_SCHEME = re.compile(r"[-._](?:ud-)?((?:i?q\d\w*)|bf16|f16|mxfp4)(?:[-._].*)?$", re.IGNORECASE)
+_VLLM_FLAGS = {
+    "max_model_len": "--max-model-len",
+    "gpu_memory_utilization": "--gpu-memory-utilization",
+    "tensor_parallel_size": "--tensor-parallel-size",
+    "pipeline_parallel_size": "--pipeline-parallel-size",
+    "data_parallel_size": "--data-parallel-size",
+    "kv_cache_dtype": "--kv-cache-dtype",
+    "max_num_seqs": "--max-num-seqs",
+    "max_num_batched_tokens": "--max-num-batched-tokens",
+    "dtype": "--dtype",
+    "enforce_eager": "--enforce-eager",
+}
+_LLAMA_FLAGS = {
+    "n_ctx": "-c",
+    "n_seq_max": "-np",
+    "n_batch": "-b",
+    "n_ubatch": "-ub",
+    "type_k": "-ctk",
+    "type_v": "-ctv",
+    "flash_attn": "-fa",
+}
+FLAGS: Mapping[str, Mapping[str, str]] = {"vllm": _VLLM_FLAGS, "llama.cpp": _LLAMA_FLAGS}
+_FLASH = {"0": "off", "1": "on", "disabled": "off", "enabled": "on", "auto": "auto"}
+
+
+def _in_words(figure: Figure) -> str:
+    number = f"{figure.value:,.2f}".rstrip("0").rstrip(".") if figure.value % 1 else f"{int(figure.value):,}"
+    return f"{number} {figure.unit}" if figure.unit else number
+
+
+class Case:
+    """One start, to be judged."""
+
+    def __init__(self, engine: str | None, start: Start, end: Ending, *, model: str | None = None, gpu: str | None = None) -> None:
+        """``model`` and ``gpu`` are what the user says of them."""
+        self.engine, self.start, self.ending = engine, start, end
+        self.said_model, self.said_gpu = model, gpu
+        self._estimates: dict[tuple[tuple[str, str], ...], Estimate | None] = {}
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """What the log shows, by the engine's own names."""
+        found = settled(self.start.settings)
+        if self.engine in ("llama.cpp", "ollama"):
+            for name in ("n_ctx", "n_batch", "n_ubatch"):
+                if (value := self.value(name)) is not None:
+                    found[name] = str(int(value))
+            found["flash_attn"] = _FLASH.get(found.get("flash_attn", ""), "auto")
+        return found
+
+    @property
+    def version(self) -> str | None:
+        """The engine's version or build."""
+        build = self.settings.get("build")
+        return self.settings.get("version") or (f"b{build}" if build and build != "0" else None)
+
+    @property
+    def model(self) -> str | None:
+        """The model as the log names it."""
+        return self.said_model or (self.settings.get("model") or self.settings.get("name") or "").rstrip(".") or None
+
+    def value(self, label: str) -> float | None:
+        """The last figure of that label."""
+        found = self.start.last.get(label)
+        return None if found is None else found.value
+
+    def size(self, *labels: str) -> int | None:
+        """The bytes of the last figure of the first of ``labels`` that is there."""
+        return next((size for label in labels if label in self.start.last and (size := self.start.last[label].bytes) is not None), None)
+
+    def count(self, name: str) -> int | None:
+        """A setting that is a whole number."""
+        value = self.settings.get(name, "").replace(",", "")
+        return int(value) if value.isdigit() else None
+
+    def shown(self, *names: str) -> str:
+        """A figure with its unit, or a setting, in words; what is not printed is ``?``."""
+        for name in names:
+            if name in self.start.last:
+                return _in_words(self.start.last[name])
+            if name in self.settings:
+                return self.settings[name]
+        return "?"
+
+    def number(self, label: str) -> str:
+        """A figure without its unit."""
+        found = self.value(label)
+        return "?" if found is None else f"{int(found):,}"
+
+    def sized(self, needed: str, available: str) -> str:
+        """What is needed and what there is, as far as it is printed."""
+        pool = self.value("tokens that the pool holds")
+        if pool is not None:
+            return f"it holds {int(pool):,}"
+        return f"it needs {self.shown(needed)}, and {self.shown(available)} is left"
+
+    def suffix(self, label: str, template: str) -> str:
+        """``template`` with that figure in it, nothing where it is not printed."""
+        return template.format(self.shown(label)) if label in self.start.last else ""
+
+    def shortly(self) -> str:
+        """How much was asked for and how much was free, as far as it is printed."""
+        tried, free = self.suffix("tried to allocate", ": {} were asked for"), self.suffix("free memory", ", {} were free")
+        return f"{tried}{free}" if tried else self.suffix("failed allocation", ": {} were asked for")
+
+    def held(self) -> str:
+        """What others hold of the card."""
+        free, total = self.size("free at start"), self.size("total memory")
+        return "it" if free is None or total is None else format_size(total - free)
+
+    def last_words(self) -> str:
+        """The line that says that it failed, cut to what can be borne."""
+        text = self.ending.event.text if self.ending.event else "?"
+        return _HEAD.sub("", text)[:_MOST_CHARS]
+
+    @property
+    def is_unified(self) -> bool:
+        """Whether processor and GPU share one memory."""
+        said = " ".join((self.said_gpu or "", self.settings.get("gpu", "")))
+        if re.search(r"GB10|Thor|Jetson|Orin|Tegra|Spark", said, re.IGNORECASE):
+            return True
+        return self.gpu is not None and catalog.find(self.gpu).unified
+
+    @property
+    def shortage(self) -> int | None:
+        """Bytes that the allocation which failed was short of, where the log prints both."""
+        tried, free = self.size("tried to allocate"), self.size("free memory")
+        return None if tried is None or free is None else max(0, tried - free)
+
+    @cached_property
+    def gpu(self) -> str | None:
+        """The card: as the user says, as the log names it, or the one of that size."""
+        for said in (self.said_gpu, self.settings.get("gpu")):
+            if said:
+                try:
+                    return names.resolve(said.removeprefix("NVIDIA ").strip()).id
+                except KvplanError:
+                    continue
+        return self._by_size()
+
+    def _by_size(self) -> str | None:
+        total = self.size("total memory")
+        if total is None or self.engine in ("llama.cpp", "ollama"):
+            return None
+        fitting = [gpu for gpu in catalog.candidates(0) if abs(gpu.cuda_bytes - total) <= _SIZE_TOLERANCE]
+        known = [gpu for gpu in fitting if gpu.cuda_total_known]
+        return next((gpu.id for gpu in (*known, *fitting)), None)
+
+    @cached_property
+    def known_model(self) -> tuple[str, str | None] | None:
+        """The model as the estimator may load it without a network, and how its weights are stored where its name says so."""
+        if self.said_model:
+            return self.said_model, None
+        for said in (self.settings.get("model"), self.settings.get("name")):
+            stem = (said or "").strip().rsplit("/", 1)[-1].removesuffix(".gguf")
+            stem = re.sub(r"-\d{5}-of-\d{5}$", "", stem)
+            scheme = _SCHEME.search(stem)
+            for name in (said or "", stem.replace(" ", "-"), stem[: scheme.start()] if scheme else ""):
+                if name and (found := builtin.find(name.lower())) is not None:
+                    return found, scheme[1].lower() if scheme else None
+        return None
+
+    def estimate(self, changes: Mapping[str, str] | None = None) -> Estimate | None:
+        """The estimate of this start with ``changes`` to its settings; None where model, card or engine are not known."""
+        key = tuple(sorted((changes or {}).items()))
+        if key not in self._estimates:
+            self._estimates[key] = self._estimated(dict(key))
+        return self._estimates[key]
+
+    def _estimated(self, changes: Mapping[str, str]) -> Estimate | None:
+        if self.engine is None or self.engine not in FLAGS or self.known_model is None or self.gpu is None:
+            return None
+        model, scheme = self.known_model
+        settings = {**self.settings, **changes}
+        n_gpus = 1
+        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
+            n_gpus *= int(settings.get(name, "1")) if settings.get(name, "1").isdigit() else 1
+        named = f"{self.engine}@{self.version}" if self.version else self.engine
+        program = ("vllm", "serve", model) if self.engine == "vllm" else ("llama-server", "-m", model)
+        command = (*program, *self.words(settings))
+        options = Options(command=command, engine=named, gpu=f"{self.gpu}:{n_gpus}" if n_gpus > 1 else self.gpu, dtype=scheme)
+        try:
+            return answer(options)
+        except KvplanError:
+            return None
+
+    def words(self, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """The flags that give these settings."""
+        words: list[str] = []
+        for name, flag in FLAGS[self.engine or ""].items():
+            value = settings.get(name)
+            if value is None or value in ("auto", "False", "false"):
+                continue
+            words += [flag] if value in ("True", "true") else [flag, value]
+        return tuple(words)

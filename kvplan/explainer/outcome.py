@@ -1,0 +1,61 @@
+"""How a start ended, and what the lines before its end say of why."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from kvplan.explainer.reading import Event, Start
+
+Outcome = Literal["ran", "refused", "oom", "unknown"]
+_VAGUE = ("other", "torch", "buffer")
+"""Signs that name no situation: they count where there is nothing else."""
+_NEAR = 400  # lines that a traceback may have, ranks interleaved
+
+
+class Ending(NamedTuple):
+    """The outcome; the sign of its situation, empty where nothing went wrong; and the line that shows it."""
+
+    outcome: Outcome
+    sign: str
+    event: Event | None
+    after_ready: bool = False
+
+
+def ending(start: Start) -> Ending:
+    """How ``start`` ended: it ran if it served after its last failure, or got as far as its cache without one."""
+    ready = max((event.line for event in start.events if event.mark == "ready"), default=0)
+    failures = [event for event in start.events if event.mark in ("refused", "oom")]
+    final = [event for event in failures if event.line > ready]
+    if not final:
+        warned = [event for event in start.events if event.mark == "warned"]
+        ran = bool(ready) or any(event.mark == "pool" for event in start.events)
+        last = warned[-1] if warned else None
+        return Ending("ran" if ran else "unknown", last.sign if last else "", last)
+    outcome: Outcome = "oom" if any(event.mark == "oom" for event in final) else "refused"
+    chosen = _telling(final, start.events)
+    return Ending(outcome, _situated(chosen, start), chosen, bool(ready))
+
+
+def _telling(final: list[Event], events: Iterable[Event]) -> Event:
+    """The event that says most: the first of the named situations, out of memory before all others; else the first."""
+    fit = [event for event in events if event.sign == "fit"]
+    named = [event for event in final if event.sign not in _VAGUE]
+    vague = [event for event in final if event.sign != "other"]
+    if fit and named and named[0].mark == "oom" and fit[0].line < named[0].line and "already set" in fit[0].text:
+        return fit[0]
+    return next(iter((*named, *vague, *final)))
+
+
+def _situated(event: Event, start: Start) -> str:
+    """The sign of ``event``; for one that names no situation, where in the code it was."""
+    if event.sign != "torch":
+        return event.sign
+    near = {sign: line for sign, line in start.frames.items() if sign and event.line - _NEAR <= line <= event.line}
+    for sign in _DEEPEST:
+        if sign in near:
+            return sign
+    if any(kept.mark == "ready" for kept in start.events):
+        return "serving"
+    return "graph_capture" if start.frames.get("graph_capture") else "torch"
+
+
+_DEEPEST = ("cat", "logits", "scores", "sampler_warm_up", "multimodal", "loading", "graph_capture", "profile", "sdpa", "serving")

@@ -1,0 +1,81 @@
+"""From an engine's format string to a regular expression that finds its line and takes it apart."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from kvplan.core.logs import Shape
+
+_HOLE = re.compile(r"\{([^{}|]*)(?:\|([^{}]*))?\}")
+_NUMBER = r"(-?[\d,]*\.?\d+)"
+_ANYTHING = r"[^\n]{0,200}?"  # bounded, so that no line takes longer than its length times that
+_KINDS = {
+    "size": _NUMBER + r"\s*([KMGT]i?B|bytes|B)\b",
+    "size/": _NUMBER,
+    "int": r"(\d[\d,]*)",
+    "float": r"(\d*\.?\d+)",
+    "word": r"([^\s,;()]+)",
+    "name": r"([^,\n]+)",
+    "rest": r"(.*)",
+    "path": r"(\w+)",
+    "quoted": r"'?([^'\n]+)",
+    'quoted"': r'([^"\n]+)',
+    "version": r"v?(\d[\w.+-]*)",
+    "buffer": r"((?!KV\b|RS\b|model\b|compute\b|output\b|input\b)[A-Z][\w.\[\]:-]*)",
+    "smi": r"((?:GeForce|RTX|GTX|TITAN|Tesla|Quadro|[AHLBTV]\d{1,3}|G[BH]\d{1,3})[\w .-]*?)(?=\s*(?:[|\n]|\s{2}|On\b|Off\b|$))",
+}
+_UNITLESS = ("number", "share")
+DROPPED = b"0123456789abcdef- \t"
+"""What signatures leave out: figures, ids and blanks, so that lines of one format have one signature."""
+
+
+class Hole(NamedTuple):
+    """A place of a template: a figure with its unit (None where the text has one behind it), or a setting."""
+
+    name: str
+    unit: str | None
+    is_setting: bool
+    n_groups: int
+
+
+class Template(NamedTuple):
+    """A shape ready to be looked for."""
+
+    shape: Shape
+    engine: str | None
+    needle: bytes
+    pattern: re.Pattern[str]
+    holes: tuple[Hole, ...]
+
+
+@cache
+def compiled(shape: Shape, engine: str | None) -> Template:
+    """The template of ``shape``; every line that matches has its ``needle`` in its signature."""
+    parts, holes, literals, at = [], [], [], 0
+    for found in _HOLE.finditer(shape.text):
+        literals.append(shape.text[at : found.start()])
+        parts.append(_literal(literals[-1]))
+        at = found.end()
+        name, kind = found[1], found[2]
+        if kind is None:
+            parts.append(_ANYTHING)
+            continue
+        expression = f"([^{re.escape(kind[5:])}\\n]+)" if kind.startswith("until") else _KINDS.get(kind, _NUMBER)
+        parts.append(expression)
+        unit = None if kind in ("size", "size/", *_UNITLESS) else kind
+        holes.append(Hole(name.lstrip("="), unit, name.startswith("="), 2 if kind == "size" else 1))
+    literals.append(shape.text[at:])
+    parts.append(_literal(literals[-1]))
+    begin = r"(?<![\w.])" if shape.text[0].isalnum() or shape.text[0] == "{" else ""
+    needle = max((signature(text.encode()) for text in literals), key=len)
+    return Template(shape, engine, needle, re.compile(begin + "".join(parts)), tuple(holes))
+
+
+def signature(line: bytes) -> bytes:
+    """``line`` without what differs between lines of one format."""
+    return line.translate(None, DROPPED)
+
+
+def _literal(text: str) -> str:
+    """Blanks are as wide as each version likes."""
+    return r"\s*".join(re.escape(word) for word in re.split(r"\s+", text))
