@@ -22,7 +22,7 @@ _KINDS = {
     'quoted"': r'([^"\n]+)',
     "version": r"v?(\d[\w.+-]*)",
     "buffer": r"((?!KV\b|RS\b|model\b|compute\b|output\b|input\b)[A-Z][\w.\[\]:-]*)",
-    "smi": r"((?:GeForce|RTX|GTX|TITAN|Tesla|Quadro|[AHLBTV]\d{1,3}|G[BH]\d{1,3})[\w .-]*?)(?=\s*(?:[|\n]|\s{2}|On\b|Off\b|$))",
+    "smi": r"((?:GeForce|Thor|Orin|Jetson|RTX|GTX|TITAN|Tesla|Quadro|[AHLBTV]\d{1,3}|G[BH]\d{1,3})[\w .-]*?)(?=\s*(?:[|\n]|\s{2}|On\b|Off\b|$))",
 }
 _UNITLESS = ("number", "share")
 DROPPED = b"0123456789abcdef- \t"

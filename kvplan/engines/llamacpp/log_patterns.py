@@ -88,7 +88,7 @@ FIT = (
     Shape("projected to use {projected device memory|size} of device memory vs. {device free|size} of free device memory", _FIT),
     Shape("projected to use {projected device memory|size} vs. {device free|size} of free device memory", _FIT),
     Shape("will leave {left|number} >= {margin|size}", _FIT),
-    Shape("estimated MTP context size = {draft context|size}", "llama.cpp b9849 tools/server/server-context.cpp"),
+    Shape("memory usage of mmproj is {projector|size}", "llama.cpp b9849 tools/server/server-context.cpp"),
     Shape("estimated memory usage of MTP context is {draft context|size}", "llama.cpp b9849 tools/server/server-context.cpp"),
     Shape("- Host {*}| {host breakdown|MiB} = {host model|MiB} + {host context|MiB} + {host compute|MiB}", "llama.cpp b11434 common"),
     Shape(
@@ -103,7 +103,7 @@ SERVICE = (
     Shape("n_ctx_slot = {n_ctx_slot|tokens}", f"{_SERVER}, load_model"),
     Shape("task.n_tokens = {request tokens|tokens}", f"{_SERVER}"),
     Shape("prompt cache is enabled, size limit: {prompt cache limit|size}", f"{_SERVER}, load_model"),
-    Shape("cache state: {*} prompts, {prompt cache|size}", "llama.cpp b9849 tools/server/server-task.cpp"),
+    Shape("cache state: {*} prompts, {*}{prompt cache|size} (limits: {prompt cache limit|size}", "llama.cpp b9849 tools/server/server-task.cpp"),
     Shape("context checkpoint {*} size = {checkpoint|size}", f"{_SERVER}"),
     Shape("context checkpoints enabled, max = {checkpoints|checkpoints}", f"{_SERVER}"),
     Shape(

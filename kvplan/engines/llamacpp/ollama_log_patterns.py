@@ -27,6 +27,8 @@ LINES = (
     Shape('msg="kv cache" device={=device|word} size="{kv cache|size}', _NEW, "pool"),
     Shape('msg="compute graph" device={=device|word} size="{compute graph|size}', _NEW, "pool"),
     Shape('msg="total memory" size="{total|size}', _NEW, "pool"),
+    Shape('msg="gpu memory"{*}available="{memory available|size}" free="{device free|size}', "ollama 0.12.11 server/sched.go"),
+    Shape("KvSize:{n_ctx|tokens}", "ollama 0.12.11 runner/ollamarunner/runner.go"),
     Shape('msg="inference compute"{*}name="{=gpu|quoted"}', "ollama 0.6.5 discover/types.go"),
     Shape('msg="inference compute"{*}total="{device memory|size}" available="{device free|size}', "ollama 0.6.5 discover/types.go"),
     Shape('msg="system memory" total="{host memory|size}" free="{host free|size}', "ollama 0.6.5 llm/server.go"),

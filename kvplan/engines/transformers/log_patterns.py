@@ -60,6 +60,7 @@ FRAMES = (
 MEASURED = (
     Shape("max_memory_allocated: {peak allocated|size}", "torch.cuda.max_memory_allocated as scripts print it", "pool"),
     Shape("Max memory allocated: {peak allocated|size}", "torch.cuda.max_memory_allocated as scripts print it", "pool"),
+    Shape("| {peak allocated|size} ({share of the card|%}%)", "AutoAWQ 0.2 examples/benchmark.py, its table", "pool"),
     Shape("Memory (VRAM): {peak allocated|size}", "AutoAWQ 0.2 examples/benchmark.py", "pool"),
 )
 
