@@ -37,11 +37,11 @@ def ending(start: Start) -> Ending:
 
 def _telling(final: list[Event], events: Iterable[Event]) -> Event:
     """The event that says most: the first of the named situations, out of memory before all others; else the first."""
-    fit = [event for event in events if event.sign == "fit"]
+    gave_up = [event for event in events if event.sign == "fit" and "already set" in event.text]
     named = [event for event in final if event.sign not in _VAGUE]
     vague = [event for event in final if event.sign != "other"]
-    if fit and named and named[0].mark == "oom" and fit[0].line < named[0].line and "already set" in fit[0].text:
-        return fit[0]
+    if gave_up and any(event.mark == "oom" for event in final):
+        return gave_up[-1]
     return next(iter((*named, *vague, *final)))
 
 

@@ -66,7 +66,7 @@ def compiled(shape: Shape, engine: str | None) -> Template:
         holes.append(Hole(name.lstrip("="), unit, name.startswith("="), 2 if kind == "size" else 1))
     literals.append(shape.text[at:])
     parts.append(_literal(literals[-1]))
-    begin = r"(?<![\w.])" if shape.text[0].isalnum() or shape.text[0] == "{" else ""
+    begin = r"(?<!\w)" if shape.text[0].isalnum() or shape.text[0] == "{" else ""
     needle = max((signature(text.encode()) for text in literals), key=len)
     return Template(shape, engine, needle, re.compile(begin + "".join(parts)), tuple(holes))
 
