@@ -5,16 +5,15 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from kvplan.core.errors import KvplanError
-from kvplan.core.units import GIB, format_size
+from kvplan.core.units import GIB
 from kvplan.estimator import Estimate, Options, answer
 from kvplan.explainer.outcome import Ending
-from kvplan.explainer.reading import Figure, Start
+from kvplan.explainer.reading import Start
 from kvplan.explainer.settings import settled
+from kvplan.explainer.told import Told
 from kvplan.hardware import catalog, names
 from kvplan.specs import builtin
 
-_MOST_CHARS = 200
-_HEAD = re.compile(r"^.*?(?:ERROR|CRITICAL|\bE) (?:[\d: -]*\[[^\]]*\])?\s*|^\([^)]*\)\s*")
 _SIZE_TOLERANCE = 0.006 * GIB  # logs print two decimals
 _SCHEME = re.compile(r"[-._](?:ud-)?((?:i?q\d\w*)|bf16|f16|mxfp4)(?:[-._].*)?$", re.IGNORECASE)
 _VLLM_FLAGS = {
@@ -42,17 +41,13 @@ FLAGS: Mapping[str, Mapping[str, str]] = {"vllm": _VLLM_FLAGS, "llama.cpp": _LLA
 _FLASH = {"0": "off", "1": "on", "disabled": "off", "enabled": "on", "auto": "auto"}
 
 
-def _in_words(figure: Figure) -> str:
-    number = f"{figure.value:,.2f}".rstrip("0").rstrip(".") if figure.value % 1 else f"{int(figure.value):,}"
-    return f"{number} {figure.unit}" if figure.unit else number
-
-
-class Case:
+class Case(Told):
     """One start, to be judged."""
 
     def __init__(self, engine: str | None, start: Start, end: Ending, *, model: str | None = None, gpu: str | None = None) -> None:
         """``model`` and ``gpu`` are what the user says of them."""
-        self.engine, self.start, self.ending = engine, start, end
+        super().__init__(start, end)
+        self.engine = engine
         self.said_model, self.said_gpu = model, gpu
         self._estimates: dict[tuple[tuple[str, str], ...], Estimate | None] = {}
 
@@ -78,60 +73,6 @@ class Case:
         """The model as the log names it."""
         return self.said_model or (self.settings.get("model") or self.settings.get("name") or "").rstrip(".") or None
 
-    def value(self, label: str) -> float | None:
-        """The last figure of that label."""
-        found = self.start.last.get(label)
-        return None if found is None else found.value
-
-    def size(self, *labels: str) -> int | None:
-        """The bytes of the last figure of the first of ``labels`` that is there."""
-        return next((size for label in labels if label in self.start.last and (size := self.start.last[label].bytes) is not None), None)
-
-    def count(self, name: str) -> int | None:
-        """A setting that is a whole number."""
-        value = self.settings.get(name, "").replace(",", "")
-        return int(value) if value.isdigit() else None
-
-    def shown(self, *names: str) -> str:
-        """A figure with its unit, or a setting, in words; what is not printed is ``?``."""
-        for name in names:
-            if name in self.start.last:
-                return _in_words(self.start.last[name])
-            if name in self.settings:
-                return self.settings[name]
-        return "?"
-
-    def number(self, label: str) -> str:
-        """A figure without its unit."""
-        found = self.value(label)
-        return "?" if found is None else f"{int(found):,}"
-
-    def sized(self, needed: str, available: str) -> str:
-        """What is needed and what there is, as far as it is printed."""
-        pool = self.value("tokens that the pool holds")
-        if pool is not None:
-            return f"it holds {int(pool):,}"
-        return f"it needs {self.shown(needed)}, and {self.shown(available)} is left"
-
-    def suffix(self, label: str, template: str) -> str:
-        """``template`` with that figure in it, nothing where it is not printed."""
-        return template.format(self.shown(label)) if label in self.start.last else ""
-
-    def shortly(self) -> str:
-        """How much was asked for and how much was free, as far as it is printed."""
-        tried, free = self.suffix("tried to allocate", ": {} were asked for"), self.suffix("free memory", ", {} were free")
-        return f"{tried}{free}" if tried else self.suffix("failed allocation", ": {} were asked for")
-
-    def held(self) -> str:
-        """What others hold of the card."""
-        free, total = self.size("free at start"), self.size("total memory")
-        return "it" if free is None or total is None else format_size(total - free)
-
-    def last_words(self) -> str:
-        """The line that says that it failed, cut to what can be borne."""
-        text = self.ending.event.text if self.ending.event else "?"
-        return _HEAD.sub("", text)[:_MOST_CHARS]
-
     @property
     def is_unified(self) -> bool:
         """Whether processor and GPU share one memory."""
@@ -139,12 +80,6 @@ class Case:
         if re.search(r"GB10|Thor|Jetson|Orin|Tegra|Spark", said, re.IGNORECASE):
             return True
         return self.gpu is not None and catalog.find(self.gpu).unified
-
-    @property
-    def shortage(self) -> int | None:
-        """Bytes that the allocation which failed was short of, where the log prints both."""
-        tried, free = self.size("tried to allocate"), self.size("free memory")
-        return None if tried is None or free is None else max(0, tried - free)
 
     @cached_property
     def gpu(self) -> str | None:

@@ -55,16 +55,16 @@ def explain(log: str, *, model: str | None = None, gpu: str | None = None) -> Ex
     """
     try:
         if log == "-":
-            return of_lines(lines.raw(stdin()), model=model, gpu=gpu)
+            return of_blocks(lines.blocks(stdin()), model=model, gpu=gpu)
         with Path(log).open("rb") as file:
-            return of_lines(lines.raw(file), model=model, gpu=gpu)
+            return of_blocks(lines.blocks(file), model=model, gpu=gpu)
     except (OSError, ValueError) as problem:  # ValueError: a path with a NUL
         raise unreadable(log, problem) from None
 
 
-def of_lines(log: Iterable[bytes], *, model: str | None = None, gpu: str | None = None) -> Explanation:
-    """What these lines say."""
-    found = reading.read(log)
+def of_blocks(blocks: Iterable[bytes], *, model: str | None = None, gpu: str | None = None) -> Explanation:
+    """What a log in these blocks of whole lines says."""
+    found = reading.read(blocks)
     cases = [Case(found.engine, start, ending(start), model=model, gpu=gpu) for start in found.starts]
     return _explained(found, cases)
 

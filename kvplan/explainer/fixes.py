@@ -8,7 +8,7 @@ from kvplan.core.units import GIB
 from kvplan.explainer.case import FLAGS, Case
 
 _MARGIN = GIB // 4
-_NONE: Mapping[str, str] = {}
+_DEFAULTS = {"gpu_memory_utilization": "0.9", "enforce_eager": "False", "kv_cache_dtype": "auto"}
 
 
 def fixes(case: Case, *names: str) -> tuple[Fix, ...]:
@@ -20,13 +20,15 @@ def fixes(case: Case, *names: str) -> tuple[Fix, ...]:
 
 def _tried(case: Case, name: str, after: str, *, printed: int | None = None) -> Fix | None:
     """The change of one setting, if it cures as far as can be told; ``printed`` is its effect where the log itself gives it."""
-    flag = FLAGS.get(case.engine or "", _NONE).get(name, name)
+    if case.engine not in (None, "vllm"):
+        return None
+    flag = FLAGS["vllm"][name]
     before = case.settings.get(name, "")
     if before == after:
         return None
     was, becomes = case.estimate(), case.estimate({name: after})
     if was is None or becomes is None:
-        return Fix(flag, before, after, printed)
+        return Fix(flag, before or _DEFAULTS.get(name, ""), after, printed)
     if becomes.refusals or becomes.verdict == "does_not_fit":
         return None
     effect = _missing(becomes) - _missing(was)
@@ -128,8 +130,7 @@ def _utilization(case: Case) -> float:
 
 def _eager(case: Case) -> Fix | None:
     graphs = case.size("graphs", "estimated graphs")
-    fix = _tried(case, "enforce_eager", "True", printed=None if graphs is None else -graphs)
-    return None if fix is None else fix._replace(before="False")
+    return _tried(case, "enforce_eager", "True", printed=None if graphs is None else -graphs)
 
 
 def _split(case: Case) -> Fix | None:
@@ -149,7 +150,7 @@ def _fewer_bits(case: Case) -> Fix | None:
         fix = _tried(case, "kv_cache_dtype", "fp8", printed=None if needed is None else -needed // 2)
         available = case.size("available KV cache memory")
         enough = needed is None or available is None or needed // 2 <= available
-        return fix._replace(before="auto") if fix is not None and enough else None
+        return fix if enough else None
     kept = case.settings.get("type_k", "f16")
     size = case.size("KV cache", "failed allocation")
     return Fix("-ctk q8_0 -ctv", kept, "q8_0", None if size is None else -round(size * 15 / 32)) if kept in ("f16", "bf16") else None

@@ -1,5 +1,6 @@
 """What a log prints of each term beside what the estimate says of it."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvplan.core.units import GIB, format_size
@@ -26,7 +27,7 @@ _VLLM = {
     "kv_cache": ("available KV cache memory", "KV cache in use"),
     "runtime_context": ("non-torch at start",),
 }
-_OTHERS = {
+_OTHERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sglang": {"weights": ("weights",), "kv_cache": ("KV size",), "graphs": ("graphs",)},
     "tensorrt-llm": {"kv_cache": ("KV cache",), "weights": ("weights", "engine")},
     "ollama": {
@@ -50,7 +51,7 @@ def ledger(case: Case) -> tuple[Row, ...]:
     if case.engine == "llama.cpp" or (case.engine == "ollama" and "KV buffer" in case.start.last):
         printed = {term: size for term, labels in _LLAMA.items() if (size := _summed(case, labels)) is not None}
         return tuple(_row(case, term, size, found, everywhere=True) for term, size in printed.items())
-    labels_of = _VLLM if case.engine == "vllm" else _OTHERS.get(case.engine or "", {})
+    labels_of: Mapping[str, tuple[str, ...]] = _VLLM if case.engine == "vllm" else _OTHERS.get(case.engine or "", {})
     sizes = {term: case.size(*labels) for term, labels in labels_of.items()}
     if case.engine == "sglang" and (k := case.size("K")) is not None:
         sizes["kv_cache"] = k + (case.size("V") or 0)
@@ -59,8 +60,8 @@ def ledger(case: Case) -> tuple[Row, ...]:
 
 def _summed(case: Case, labels: tuple[str, ...]) -> int | None:
     """The sum over devices: of each, the last that the log prints, as probes print theirs before."""
-    sizes = {figure.device: figure.bytes for figure in case.start.every() if figure.label in labels and figure.bytes is not None}
-    return sum(size for size in sizes.values() if size is not None) if sizes else None
+    sizes = {figure.device: size for figure in case.start.every() if figure.label in labels and (size := figure.bytes) is not None}
+    return sum(sizes.values()) if sizes else None
 
 
 def _row(case: Case, term: str, printed: int, found: Estimate | None, *, everywhere: bool = False) -> Row:

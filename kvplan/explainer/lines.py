@@ -3,51 +3,47 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import IO
 
 MOST_BYTES = 16 * 1024
-"""What is read of one line; no engine prints longer ones about memory."""
+"""What is looked at of one line; no engine prints longer ones about memory."""
+_BLOCK = 1 << 20
 _COLORS = re.compile(r"(?:\x1b)?\[[0-9;]{1,8}m|\x1b\[[0-9;?]*[A-Za-z]")
 _MESSAGES = ("log", "message", "msg", "MESSAGE", "textPayload")
 
 
-def raw(file: BinaryIO) -> Iterator[bytes]:
-    """Each line, cut at MOST_BYTES; in UTF-8 also where the file begins with the mark of UTF-16, as PowerShell writes it."""
-    first = file.readline(MOST_BYTES)
-    if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        yield from _transcoded(first, file)
+def blocks(file: IO[bytes]) -> Iterator[bytes]:
+    """Whole lines, many at a time; of a line longer than a block, what a block holds. UTF-16, as PowerShell writes it, is read too."""
+    rest = b""
+    for chunk in _chunks(file):
+        head, newline, tail = chunk.rpartition(b"\n")
+        if newline:
+            yield rest + head + newline
+            rest = tail
+        elif len(rest) < _BLOCK:
+            rest += chunk
+    if rest:
+        yield rest
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    chunk = file.read(_BLOCK)
+    if chunk[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        while chunk:
+            yield chunk
+            chunk = file.read(_BLOCK)
         return
-    line = first
-    while line:
-        yield line
-        if line[-1:] != b"\n":
-            _skip(file, line)
-        line = file.readline(MOST_BYTES)
-
-
-def _skip(file: BinaryIO, line: bytes) -> None:
-    """The rest of a line that was cut."""
-    while line and line[-1:] != b"\n" and len(line) == MOST_BYTES:
-        line = file.readline(MOST_BYTES)
-
-
-def _transcoded(first: bytes, file: BinaryIO) -> Iterator[bytes]:
     import codecs
 
     decode = codecs.getincrementaldecoder("utf-16")(errors="replace").decode
-    rest, chunk = "", first
     while chunk:
-        *lines, rest = (rest + decode(chunk)).split("\n")
-        yield from (line[:MOST_BYTES].encode("utf-8", "replace") + b"\n" for line in lines)
-        rest = rest[:MOST_BYTES]
-        chunk = file.read(MOST_BYTES)
-    if rest:
-        yield rest.encode("utf-8", "replace")
+        yield decode(chunk).encode("utf-8", "replace")
+        chunk = file.read(_BLOCK)
 
 
 def plain(line: bytes) -> str:
     """The text of a line: what the engine printed."""
-    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    text = line[:MOST_BYTES].decode("utf-8", "replace").rstrip("\r\n")
     if text.startswith("{"):
         text = _message(text)
     return _COLORS.sub("", text) if "[" in text else text
@@ -63,7 +59,7 @@ def _message(text: str) -> str:
         return text
     fields = record.get("fields")
     places = (record, fields) if isinstance(fields, dict) else (record,)
-    said = [place[key] for place in places for key in _MESSAGES if isinstance(place.get(key), str)]
+    said = [str(place[key]) for place in places for key in _MESSAGES if isinstance(place.get(key), str)]
     target = record.get("target")
     head = f"{target}: " if isinstance(target, str) else ""
     return head + " ".join(said).rstrip("\n") if said else text

@@ -47,15 +47,31 @@ def _telling(final: list[Event], events: Iterable[Event]) -> Event:
 
 def _situated(event: Event, start: Start) -> str:
     """The sign of ``event``; for one that names no situation, where in the code it was."""
+    if event.sign == "buffer":
+        return _buffer(start)
     if event.sign != "torch":
         return event.sign
-    near = {sign: line for sign, line in start.frames.items() if sign and event.line - _NEAR <= line <= event.line}
+    ready = max((kept.line for kept in start.events if kept.mark == "ready" and kept.line < event.line), default=0)
+    loaded = start.last["weights"].line if "weights" in start.last else 0
+    least = max(ready, event.line - _NEAR)
+    near = {sign: line for sign, line in start.frames.items() if least <= line <= event.line and (sign != "loading" or line > loaded)}
     for sign in _DEEPEST:
         if sign in near:
             return sign
-    if any(kept.mark == "ready" for kept in start.events):
+    if ready:
         return "serving"
-    return "graph_capture" if start.frames.get("graph_capture") else "torch"
+    return "torch"
+
+
+def _buffer(start: Start) -> str:
+    """Which of llama.cpp's buffers it was that could not be allocated: the next one after those that it prints."""
+    if any(event.mark == "ready" for event in start.events):
+        return "run_time"
+    if "KV buffer" in start.last or "KV cache" in start.last:
+        return "compute_buffer"
+    if "model buffer" in start.last or "buffer" in start.last:
+        return "kv_buffer"
+    return "weights_buffer" if "n_offloadable" in start.settings or "model size" in start.last else "torch"
 
 
 _DEEPEST = ("cat", "logits", "scores", "sampler_warm_up", "multimodal", "loading", "graph_capture", "profile", "sdpa", "serving")

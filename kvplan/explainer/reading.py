@@ -58,7 +58,6 @@ class Start:
         self.settings: dict[str, str] = {}
         self.events: list[Event] = []
         self.frames: dict[str, int] = {}
-        self.seen: set[str | None] = set()
         self._alike: dict[str, int] = {}
 
     def add(self, figure: Figure) -> None:
@@ -97,16 +96,35 @@ class _Reader:
         self.starts: deque[Start] = deque([Start(1, 1)], maxlen=MOST_STARTS)
         self.pids: dict[str, str] = {}
         self.engines: dict[str, int] = {}
+        self._counts: dict[Template, int] = {}
+        self._late: dict[Template, tuple[int, bytes]] = {}
 
-    @property
-    def now(self) -> Start:
-        return self.starts[-1]
+    def read(self, number: int, line: bytes, templates: tuple[Template, ...]) -> None:
+        """One line; what has been there often enough is put off, as its last line is all that matters."""
+        counts, fresh = self._counts, []
+        for template in templates:
+            if counts.get(template, 0) < MOST_ALIKE:
+                fresh.append(template)
+            else:
+                self._late[template] = number, line
+        if fresh:
+            text = lines.plain(line)
+            self._match(number, text, fresh, self._rank(number, text))
 
-    def read(self, number: int, text: str, templates: Iterable[Template]) -> None:
-        rank = self._rank(number, text)
+    def finish(self) -> None:
+        """Read what was put off."""
+        late = sorted(self._late.items(), key=lambda item: item[1][0])
+        self._late.clear()
+        for template, (number, line) in late:
+            text = lines.plain(line)
+            found = _RANK.search(text)
+            self._match(number, text, [template], found and _name(found))
+
+    def _match(self, number: int, text: str, templates: list[Template], rank: str | None) -> None:
         for template in templates:
             found = template.pattern.search(text)
             if found is not None:
+                self._counts[template] = self._counts.get(template, 0) + 1
                 self._take(template, found, number, rank)
 
     def _rank(self, number: int, text: str) -> str | None:
@@ -114,22 +132,26 @@ class _Reader:
         found = _RANK.search(text)
         if found is None:
             return None
-        name, pid = found[1] or found[3] or found[4] or found[5], found[2]
+        name, pid = _name(found), found[2]
         if pid and _DISTINCT.fullmatch(name) and self.pids.setdefault(name, pid) != pid:
             self.pids = {name: pid}
             self._begin(number)
         return name
 
     def _begin(self, number: int) -> None:
-        if self.now.figures or self.now.events:
-            self.starts.append(Start(self.now.number + 1, number))
+        self.finish()
+        self._counts.clear()
+        now = self.starts[-1]
+        if now.figures or now.events:
+            self.starts.append(Start(now.number + 1, number))
 
     def _take(self, template: Template, found: re.Match[str], number: int, rank: str | None) -> None:
         mark, sign = template.shape.mark, template.shape.sign
-        if mark == "start" and self.now.is_under_way:
+        if mark == "start" and self.starts[-1].is_under_way:
             self._begin(number)
-        start = self.now
-        start.seen.add(template.engine)
+        if mark in ("refused", "oom") and self._late:
+            self.finish()
+        start = self.starts[-1]
         if template.engine is not None:
             self.engines[template.engine] = self.engines.get(template.engine, 0) + (mark != "frame")
         if mark == "frame":
@@ -137,6 +159,10 @@ class _Reader:
         elif mark and (mark != "pool" or not start.events or start.events[-1].mark != "pool"):
             _note(start, Event(mark, sign, number, found.string.strip()[:_MOST_CHARS]))
         _figures(start, template, found, (number, rank))
+
+
+def _name(found: re.Match[str]) -> str:
+    return str(found[1] or found[3] or found[4] or found[5])
 
 
 def _note(start: Start, event: Event) -> None:
@@ -161,27 +187,37 @@ def _figures(start: Start, template: Template, found: re.Match[str], where: tupl
     device = said.pop("buffer", None) or said.pop("device", None)
     start.settings.update(said)
     for i, hole in enumerate(template.holes):
-        if hole.is_setting:
+        if hole.is_setting and (not hole.is_count or hole.name == "device"):
             continue
-        unit = units[i] if hole.unit or hole.n_groups == 2 else next((u for u in units[i + 1 :] if u in UNITS), None)
+        unit = None if hole.is_setting else units[i + 1] if hole.shares_unit else units[i]
         start.add(Figure(hole.name, float(values[i].replace(",", "") or 0), unit, where[0], start.number, device, where[1]))
 
 
-def read(lines_of_log: Iterable[bytes]) -> Reading:
-    """What the lines say. Lines of no known signature cost a look-up."""
-    reader, known = _Reader(), {}
+def read(blocks: Iterable[bytes]) -> Reading:
+    """What a log says; ``blocks`` hold whole lines. Lines of no known signature cost little more than a look-up."""
+    reader, known = _Reader(), _Known()
     number = 0
-    templates = shapes.templates()
-    for number, line in enumerate(lines_of_log, 1):
-        key = signature(line)
-        candidates = known.get(key)
-        if candidates is None:
-            candidates = tuple(template for template in templates if template.needle in key)
-            if len(known) < _MOST_SIGNATURES:
-                known[key] = candidates
-        if candidates:
-            reader.read(number, lines.plain(line), candidates)
+    for block in blocks:
+        keys = signature(block).split(b"\n")
+        told = [at for at, key in enumerate(keys) if known[key]]
+        if told:
+            texts = block.split(b"\n")
+            for at in told:
+                reader.read(number + at + 1, texts[at], known[keys[at]])
+        number += len(keys) - 1 + bool(keys[-1])
+    reader.finish()
     return Reading(_engine(reader), tuple(reader.starts), number, reader.pids)
+
+
+class _Known(dict[bytes, tuple[Template, ...]]):
+    """The templates that a signature may be of."""
+
+    def __missing__(self, key: bytes) -> tuple[Template, ...]:
+        if len(self) >= _MOST_SIGNATURES:
+            self.clear()
+        found = tuple(template for template in shapes.templates() if template.needle in key)
+        self[key] = found
+        return found
 
 
 def _engine(reader: _Reader) -> str | None:

@@ -9,15 +9,49 @@ _FLAG = re.compile(r"(?:^|\s)--?([a-z][\w-]*)(?:[ =](?!-)(\"[^\"]*\"|\S+))?")
 _RESOLVED = {"max_seq_len": "max_model_len"}
 _SHAPED = ("args", "namespace", "config", "cmd")
 _OWN = frozenset(
-    "model max_model_len gpu_memory_utilization tensor_parallel_size pipeline_parallel_size data_parallel_size kv_cache_dtype enforce_eager "
-    "max_num_seqs max_num_batched_tokens dtype quantization block_size enable_prefix_caching load_format decode_context_parallel_size "
-    "enable_expert_parallel cpu_offload_gb swap_space".split()
+    (
+        "model",
+        "max_model_len",
+        "gpu_memory_utilization",
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+        "kv_cache_dtype",
+        "enforce_eager",
+        "max_num_seqs",
+        "max_num_batched_tokens",
+        "dtype",
+        "quantization",
+        "block_size",
+        "enable_prefix_caching",
+        "load_format",
+        "decode_context_parallel_size",
+        "enable_expert_parallel",
+        "cpu_offload_gb",
+        "swap_space",
+    )
 )
 _LLAMA = {
-    "n_ctx": "n_ctx", "ctx-size": "n_ctx", "c": "n_ctx", "batch-size": "n_batch", "b": "n_batch", "ubatch-size": "n_ubatch", "ub": "n_ubatch",
-    "parallel": "n_seq_max", "np": "n_seq_max", "model": "model", "m": "model", "n-gpu-layers": "n_gpu_layers", "ngl": "n_gpu_layers",
-    "cache-type-k": "type_k", "ctk": "type_k", "cache-type-v": "type_v", "ctv": "type_v", "flash-attn": "flash_attn", "fa": "flash_attn",
-}  # fmt: skip
+    "n_ctx": "n_ctx",
+    "ctx-size": "n_ctx",
+    "c": "n_ctx",
+    "batch-size": "n_batch",
+    "b": "n_batch",
+    "ubatch-size": "n_ubatch",
+    "ub": "n_ubatch",
+    "parallel": "n_seq_max",
+    "np": "n_seq_max",
+    "model": "model",
+    "m": "model",
+    "n-gpu-layers": "n_gpu_layers",
+    "ngl": "n_gpu_layers",
+    "cache-type-k": "type_k",
+    "ctk": "type_k",
+    "cache-type-v": "type_v",
+    "ctv": "type_v",
+    "flash-attn": "flash_attn",
+    "fa": "flash_attn",
+}
 
 
 def settled(shown: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,8 @@ _KINDS = {
     'quoted"': r'([^"\n]+)',
     "version": r"v?(\d[\w.+-]*)",
     "buffer": r"((?!KV\b|RS\b|model\b|compute\b|output\b|input\b)[A-Z][\w.\[\]:-]*)",
-    "smi": r"((?:GeForce|Thor|Orin|Jetson|RTX|GTX|TITAN|Tesla|Quadro|[AHLBTV]\d{1,3}|G[BH]\d{1,3})[\w .-]*?)(?=\s*(?:[|\n]|\s{2}|On\b|Off\b|$))",
+    "smi": r"((?:GeForce|Thor|Orin|Jetson|RTX|GTX|TITAN|Tesla|Quadro|[AHLBTV]\d{1,3}|G[BH]\d{1,3})[\w .-]*?)"
+    r"(?=\s*(?:[|\n]|\s{2}|On\b|Off\b|$))",
 }
 _UNITLESS = ("number", "share")
 DROPPED = b"0123456789abcdef- \t"
@@ -36,6 +37,8 @@ class Hole(NamedTuple):
     unit: str | None
     is_setting: bool
     n_groups: int
+    is_count: bool = False
+    shares_unit: bool = False
 
 
 class Template(NamedTuple):
@@ -63,7 +66,9 @@ def compiled(shape: Shape, engine: str | None) -> Template:
         expression = f"([^{re.escape(kind[5:])}\\n]+)" if kind.startswith("until") else _KINDS.get(kind, _NUMBER)
         parts.append(expression)
         unit = None if kind in ("size", "size/", *_UNITLESS) else kind
-        holes.append(Hole(name.lstrip("="), unit, name.startswith("="), 2 if kind == "size" else 1))
+        holes.append(
+            Hole(name.lstrip("="), unit, name.startswith("="), 2 if kind == "size" else 1, kind in ("int", "float"), kind == "size/")
+        )
     literals.append(shape.text[at:])
     parts.append(_literal(literals[-1]))
     begin = r"(?<!\w)" if shape.text[0].isalnum() or shape.text[0] == "{" else ""

@@ -266,7 +266,11 @@ def _torch(record: Record, printed: Mapping[str, object]) -> Iterator[Line]:
         )
         yield Line(text, tuple(float(str(number)) for number in printed.values()))
     if "max_memory_allocated (GiB->MiB)" in printed:
-        yield Line(f"Max memory allocated: {value('max_memory_allocated (GiB->MiB)')} MiB", (float(str(value("max_memory_allocated (GiB->MiB)"))),))
+        yield Line(
+            f"Max memory allocated: {value('max_memory_allocated (GiB->MiB)')} MiB", (float(str(value("max_memory_allocated (GiB->MiB)"))),)
+        )
     if "Memory (VRAM) GB" in printed:
         gb = float(str(value("Memory (VRAM) GB")))
-        yield Line(f"|            1 |               32 |              32 |            71.46 |           109.71 | {gb:.2f} GB (5.66%) |", (gb,))
+        yield Line(
+            f"|            1 |               32 |              32 |            71.46 |           109.71 | {gb:.2f} GB (5.66%) |", (gb,)
+        )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kvplan.explainer.explanation import Explanation, of_lines
+from kvplan.explainer.explanation import Explanation, of_blocks
 from tests.explainer.field_logs import Line, lines_of
 
 OUTCOMES = {"ran": {"ran"}, "refused": {"refused"}, "OOM": {"oom"}}
@@ -40,7 +40,7 @@ def records(shared: Path) -> list[dict[str, object]]:
 
 
 def explained(log: list[Line]) -> Explanation:
-    return of_lines(f"{line.text}\n".encode() for line in log)
+    return of_blocks(f"{line.text}\n".encode() for line in log)
 
 
 def missing(log: list[Line], found: Explanation) -> list[tuple[int, float]]:

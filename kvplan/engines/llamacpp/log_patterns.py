@@ -27,6 +27,8 @@ STARTS = (
     Shape("- Vulkan{*}: {=gpu|until(}({device memory|size}, {device free|size} free)", "llama.cpp b11434 common/common.cpp"),
     Shape("- ROCm{*}: {=gpu|until(}({device memory|size}, {device free|size} free)", "llama.cpp b11434 common/common.cpp"),
     Shape("- CPU{*}: {=cpu|until(}({host memory|size}, {host free|size} free)", "llama.cpp b11434 common/common.cpp"),
+    Shape("recommendedMaxWorkingSetSize = {device memory|size}", "llama.cpp b5000 ggml/src/ggml-metal/ggml-metal.m"),
+    Shape("VRAM: {device memory|size}", "llama.cpp b11434 ggml/src/ggml-cuda/ggml-cuda.cu, HIP"),
     Shape("llama_server: model loaded", "llama.cpp b11434 tools/server/server.cpp", "ready"),
     Shape("main: model loaded", "llama.cpp b5000 tools/server/server.cpp", "ready"),
     Shape("server is listening on", "llama.cpp b5000 tools/server/server.cpp", "ready"),
@@ -103,7 +105,10 @@ SERVICE = (
     Shape("n_ctx_slot = {n_ctx_slot|tokens}", f"{_SERVER}, load_model"),
     Shape("task.n_tokens = {request tokens|tokens}", f"{_SERVER}"),
     Shape("prompt cache is enabled, size limit: {prompt cache limit|size}", f"{_SERVER}, load_model"),
-    Shape("cache state: {*} prompts, {*}{prompt cache|size} (limits: {prompt cache limit|size}", "llama.cpp b9849 tools/server/server-task.cpp"),
+    Shape(
+        "cache state: {*} prompts, {*}{prompt cache|size} (limits: {prompt cache limit|size}",
+        "llama.cpp b9849 tools/server/server-task.cpp",
+    ),
     Shape("context checkpoint {*} size = {checkpoint|size}", f"{_SERVER}"),
     Shape("context checkpoints enabled, max = {checkpoints|checkpoints}", f"{_SERVER}"),
     Shape(

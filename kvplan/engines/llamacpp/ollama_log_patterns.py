@@ -31,6 +31,7 @@ LINES = (
     Shape("KvSize:{n_ctx|tokens}", "ollama 0.12.11 runner/ollamarunner/runner.go"),
     Shape('msg="inference compute"{*}name="{=gpu|quoted"}', "ollama 0.6.5 discover/types.go"),
     Shape('msg="inference compute"{*}total="{device memory|size}" available="{device free|size}', "ollama 0.6.5 discover/types.go"),
+    Shape('available={memory available|bytes} required="{memory required|size}', "ollama 0.6.5 server/sched.go"),
     Shape('msg="system memory" total="{host memory|size}" free="{host free|size}', "ollama 0.6.5 llm/server.go"),
     Shape('msg="starting llama server" cmd={=cmd|rest}', "ollama 0.6.5 llm/server.go"),
     Shape('msg="starting runner" cmd={=cmd|rest}', "ollama 0.12.11 llm/server.go"),

@@ -6,6 +6,8 @@ ENGINE = "transformers"
 
 _CUDA = "torch 2.13 c10/cuda/CUDACachingAllocator.cpp, malloc"
 _OLD = "torch 2.1 c10/cuda/CUDACachingAllocator.cpp, malloc"
+_OLDER = "torch 1.13 c10/cuda/CUDACachingAllocator.cpp, malloc"
+_MPS = "torch 2.5 aten/src/ATen/mps/MPSAllocator.mm"
 _LLAMA = "transformers 5.24 models/llama/modeling_llama.py"
 
 OUT_OF_MEMORY = (
@@ -17,19 +19,19 @@ OUT_OF_MEMORY = (
     Shape("allocated memory {allocated by PyTorch|size} is allocated by PyTorch", _CUDA),
     Shape("with {private pools|size} allocated in private pools", _CUDA),
     Shape("and {reserved but unallocated|size} is reserved by PyTorch but unallocated", _CUDA),
-    Shape(
-        "{total memory|size} total capacity; {allocated by PyTorch|size} already allocated; {free memory|size} free; "
-        "{reserved by PyTorch|size} reserved in total by PyTorch",
-        "torch 1.13 c10/cuda/CUDACachingAllocator.cpp",
-    ),
+    Shape("{total memory|size} total capacity;", _OLDER),
+    Shape("{allocated by PyTorch|size} already allocated;", _OLDER),
+    Shape("{free memory|size} free;", _OLDER),
+    Shape("{reserved by PyTorch|size} reserved in total by PyTorch", _OLDER),
     Shape("Process {*} has {process memory|size} memory in use", _CUDA),
     Shape("you tried to allocate {tried to allocate|bytes} bytes", "torch 2.13 c10/core/impl/alloc_cpu.cpp, alloc_cpu", "oom", "torch"),
     Shape("CUDA error: out of memory", "torch 2.13 c10/cuda/CUDAException.cpp", "oom", "torch"),
-    Shape("MPS backend out of memory (MPS allocated: {allocated by PyTorch|size}, other allocations: {other allocations|size}, "
-          "max allowed: {total memory|size}). Tried to allocate {tried to allocate|size}", "torch 2.5 aten/src/ATen/mps/MPSAllocator.mm", "oom", "torch"),
+    Shape("MPS allocated: {allocated by PyTorch|size}", _MPS),
+    Shape("other allocations: {other allocations|size}", _MPS),
+    Shape("max allowed: {total memory|size}", _MPS),
     Shape("torch.cuda.OutOfMemoryError", "torch 2.3 cuda/__init__.py", "oom", "torch"),
     Shape("torch.OutOfMemoryError", "torch 2.5 __init__.py", "oom", "torch"),
-)  # fmt: skip
+)
 
 FRAMES = (
     Shape("torch.cat([self.key", "transformers 5.24 cache_utils.py, DynamicLayer.update", "frame", "cat"),

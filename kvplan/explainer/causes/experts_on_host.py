@@ -18,6 +18,7 @@ def finding(case: Case) -> Finding:
         "KV617",
         "error",
         f"the compute buffer could not be allocated{case.suffix('failed allocation', ': {}')}, with tensors overridden to the CPU",
-        "batches of 32 tokens and more copy the experts to the device: a smaller -b and -ub; -np 1 and GGML_SCHED_MAX_COPIES=1 avoid copies",
+        "batches of 32 tokens and more copy the experts to the device: a smaller -b and -ub; -np 1 and "
+        "GGML_SCHED_MAX_COPIES=1 avoid copies",
         fixes(case, "micro_batch", "flash", "llama_ctx"),
     )

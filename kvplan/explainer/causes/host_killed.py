@@ -12,5 +12,6 @@ def finding(case: Case) -> Finding:
         "KV624",
         "error",
         f"the process was killed for the host's memory{case.suffix('prompt cache limit', '; its prompt cache may hold {}')}",
-        "llama-server keeps saved prompts (--cache-ram, 8192 MiB by default) and 32 checkpoints a slot on the host; pods need weights plus that",
+        "llama-server keeps saved prompts (--cache-ram, 8192 MiB by default) and 32 checkpoints a slot on the host; "
+        "pods need weights plus that",
     )

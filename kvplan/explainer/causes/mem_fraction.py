@@ -12,5 +12,6 @@ def finding(case: Case) -> Finding:
         "KV633",
         "error",
         "SGLang's static share of memory holds the weights and no pool",
-        "raise --mem-fraction-static in steps of 0.01; where it then runs out of memory, a smaller --chunked-prefill-size or --cuda-graph-max-bs",
+        "raise --mem-fraction-static in steps of 0.01; where it then runs out of memory, a smaller "
+        "--chunked-prefill-size or --cuda-graph-max-bs",
     )

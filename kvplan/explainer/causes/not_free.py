@@ -12,7 +12,8 @@ def finding(case: Case) -> Finding:
     return Finding(
         "KV604",
         "error",
-        f"{case.shown('free at start')} of {case.shown('total memory')} are free, and the utilization asks for {case.shown('requested memory')}: something else holds {case.held()}",
+        f"{case.shown('free at start')} of {case.shown('total memory')} are free, and the utilization asks for "
+        f"{case.shown('requested memory')}: something else holds {case.held()}",
         "end the other process (nvidia-smi shows it; an engine that just ended may still be there), or ask for the share that is free",
         fixes(case, "less"),
     )

@@ -17,6 +17,8 @@ def finding(case: Case) -> Finding:
     return Finding(
         "KV620",
         "warning",
-        f"Ollama put {case.shown('layers offloaded')} of {case.shown('model layers')} on the GPU: it expects {case.shown('memory required, all on the GPU')} and sees {case.shown('memory available')}",
-        "its estimate can be far too high (flash attention, q8_0 and windows are left out): a shorter num_ctx, OLLAMA_NUM_PARALLEL=1, or force num_gpu",
+        f"Ollama put {case.shown('layers offloaded')} of {case.shown('model layers')} on the GPU: it expects "
+        f"{case.shown('memory required, all on the GPU')} and sees {case.shown('memory available')}",
+        "its estimate can be far too high (flash attention, q8_0 and windows are left out): a shorter num_ctx, "
+        "OLLAMA_NUM_PARALLEL=1, or force num_gpu",
     )

@@ -11,6 +11,7 @@ def finding(case: Case) -> Finding:
     return Finding(
         "KV605",
         "error",
-        f"memory became free while vLLM measured its own: {case.shown('initial free memory')} before, {case.shown('current free memory')} after",
+        f"memory became free while vLLM measured its own: {case.shown('initial free memory')} before, "
+        f"{case.shown('current free memory')} after",
         "another process on this card ended or shrank meanwhile: start engines one after another, or give --kv-cache-memory-bytes",
     )

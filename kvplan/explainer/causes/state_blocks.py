@@ -12,7 +12,8 @@ def finding(case: Case) -> Finding:
     return Finding(
         "KV608",
         "error",
-        f"{case.number('max_num_seqs')} sequences may run at once, and the pool has {case.shown('available Mamba cache blocks')} for their states",
+        f"{case.number('max_num_seqs')} sequences may run at once, and the pool has "
+        f"{case.shown('available Mamba cache blocks')} for their states",
         "set max_num_seqs to the printed number of blocks, or below",
         fixes(case, "seqs", "ctx", "more"),
     )

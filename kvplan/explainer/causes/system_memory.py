@@ -12,5 +12,6 @@ def finding(case: Case) -> Finding:
         "KV621",
         "error",
         f"Ollama wants {case.shown('memory required')} of system memory and sees {case.shown('memory available')}",
-        "a shorter num_ctx and OLLAMA_NUM_PARALLEL=1 first: it counts num_parallel x num_ctx; older ones count hybrid models as full attention",
+        "a shorter num_ctx and OLLAMA_NUM_PARALLEL=1 first: it counts num_parallel x num_ctx; older ones count hybrid "
+        "models as full attention",
     )

@@ -23,7 +23,8 @@ def finding(case: Case) -> Finding:
     return Finding(
         "KV609",
         "error",
-        f"the cache is left with {case.shown('available KV cache memory')} on memory that the processor shares: page cache and other processes count as used",
+        f"the cache is left with {case.shown('available KV cache memory')} on memory that the processor shares: page cache "
+        "and other processes count as used",
         "drop the page cache before the start (sync; echo 3 > /proc/sys/vm/drop_caches), or give --kv-cache-memory-bytes",
         fixes(case, "seqs", "more"),
     )

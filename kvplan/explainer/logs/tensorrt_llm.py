@@ -17,7 +17,9 @@ SHAPES = (
     Shape("Loaded engine size: {engine|size}", "tensorrt-llm 0.12 cpp/tensorrt_llm/runtime"),
     Shape("Memory used after loading model weights (inside torch) in memory usage profiling: {weights|size}", "tensorrt-llm 1.0 _util.py"),
     Shape("(outside torch) in memory usage profiling: {non-torch memory|size}", "tensorrt-llm 1.0 _torch/pyexecutor/_util.py"),
-    Shape("during inference (inside torch) in memory usage profiling: {activation peak|size}", "tensorrt-llm 1.0 _torch/pyexecutor/_util.py"),
+    Shape(
+        "during inference (inside torch) in memory usage profiling: {activation peak|size}", "tensorrt-llm 1.0 _torch/pyexecutor/_util.py"
+    ),
     Shape("NCCL and CUDA graphs) in memory usage profiling: {outside torch|size}", "tensorrt-llm 1.0 _torch/pyexecutor/_util.py"),
     Shape(
         "Peak memory during memory usage profiling (torch + non-torch): {peak memory|size}, available KV cache memory when calculating "
