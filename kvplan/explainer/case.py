@@ -1,5 +1,6 @@
 """A start with all that is known of it: its settings, its model and card where they can be told, and estimates of it."""
 
+import math
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -8,7 +9,7 @@ from kvplan.core.errors import KvplanError
 from kvplan.core.units import GIB
 from kvplan.estimator import Estimate, Options, answer
 from kvplan.explainer.outcome import Ending
-from kvplan.explainer.reading import Start
+from kvplan.explainer.record import Start
 from kvplan.explainer.settings import settled
 from kvplan.explainer.told import Told
 from kvplan.hardware import catalog, names
@@ -16,6 +17,7 @@ from kvplan.specs import builtin
 
 _SIZE_TOLERANCE = 0.006 * GIB  # logs print two decimals
 _SCHEME = re.compile(r"[-._](?:ud-)?((?:i?q\d\w*)|bf16|f16|mxfp4)(?:[-._].*)?$", re.IGNORECASE)
+_TUNED = re.compile(r"-(?:instruct|it|chat)(?:-\d{4}|-hf)?$", re.IGNORECASE)
 _VLLM_FLAGS = {
     "max_model_len": "--max-model-len",
     "gpu_memory_utilization": "--gpu-memory-utilization",
@@ -36,9 +38,22 @@ _LLAMA_FLAGS = {
     "type_k": "-ctk",
     "type_v": "-ctv",
     "flash_attn": "-fa",
+    "n_gpu_layers": "-ngl",
 }
 FLAGS: Mapping[str, Mapping[str, str]] = {"vllm": _VLLM_FLAGS, "llama.cpp": _LLAMA_FLAGS}
+_PRINTED = {"n_ctx": "n_ctx", "n_batch": "n_batch", "n_ubatch": "n_ubatch", "n_gpu_layers": "layers offloaded"}
 _FLASH = {"0": "off", "1": "on", "disabled": "off", "enabled": "on", "auto": "auto"}
+
+
+def _cards(gpu: str | None, settings: Mapping[str, str]) -> str | None:
+    """As many of that card as the model is split over."""
+    sizes = (settings.get(f"{way}_parallel_size", "1") for way in ("tensor", "pipeline", "data"))
+    n_gpus = math.prod(int(size) for size in sizes if size.isdigit())
+    return f"{gpu}:{n_gpus}" if gpu is not None and n_gpus > 1 else gpu
+
+
+def _on_device(name: str | None) -> bool:
+    return name is not None and not name.startswith("CPU") and not name.endswith("_Host")
 
 
 class Case(Told):
@@ -56,9 +71,11 @@ class Case(Told):
         """What the log shows, by the engine's own names."""
         found = settled(self.start.settings)
         if self.engine in ("llama.cpp", "ollama"):
-            for name in ("n_ctx", "n_batch", "n_ubatch"):
-                if (value := self.value(name)) is not None:
+            for name, label in _PRINTED.items():
+                if (value := self.value(label)) is not None:
                     found[name] = str(int(value))
+            if not any(_on_device(figure.device) for figure in self.start.figures):
+                found.pop("n_gpu_layers", None)
             found["flash_attn"] = _FLASH.get(found.get("flash_attn", ""), "auto")
         return found
 
@@ -109,7 +126,9 @@ class Case(Told):
             stem = (said or "").strip().rsplit("/", 1)[-1].removesuffix(".gguf")
             stem = re.sub(r"-\d{5}-of-\d{5}$", "", stem)
             scheme = _SCHEME.search(stem)
-            for name in (said or "", stem.replace(" ", "-"), stem[: scheme.start()] if scheme else ""):
+            base = (stem[: scheme.start()] if scheme else stem).replace(" ", "-")
+            plain = _TUNED.sub("", base)
+            for name in (said or "", base, plain, plain.lower().removeprefix("meta-")):
                 if name and (found := builtin.find(name.lower())) is not None:
                     return found, scheme[1].lower() if scheme else None
         return None
@@ -122,21 +141,27 @@ class Case(Told):
         return self._estimates[key]
 
     def _estimated(self, changes: Mapping[str, str]) -> Estimate | None:
-        if self.engine is None or self.engine not in FLAGS or self.known_model is None or self.gpu is None:
+        """By the rules of the log's version, else of the newest."""
+        if self.engine is None or self.engine not in FLAGS or self.known_model is None:
+            return None
+        if self.gpu is None and self.engine == "vllm":
             return None
         model, scheme = self.known_model
         settings = {**self.settings, **changes}
-        n_gpus = 1
-        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
-            n_gpus *= int(settings.get(name, "1")) if settings.get(name, "1").isdigit() else 1
-        named = f"{self.engine}@{self.version}" if self.version else self.engine
         program = ("vllm", "serve", model) if self.engine == "vllm" else ("llama-server", "-m", model)
-        command = (*program, *self.words(settings))
-        options = Options(command=command, engine=named, gpu=f"{self.gpu}:{n_gpus}" if n_gpus > 1 else self.gpu, dtype=scheme)
-        try:
-            return answer(options)
-        except KvplanError:
-            return None
+        options = Options(command=(*program, *self.words(settings)), gpu=_cards(self.gpu, settings), dtype=scheme, host=self._host)
+        for version in (f"@{self.version}" if self.version else "", ""):
+            try:
+                return answer(options._replace(engine=f"{self.engine}{version}"))
+            except KvplanError:
+                continue
+        return None
+
+    @property
+    def _host(self) -> str | None:
+        """The processor's instructions, where llama.cpp laid weights out for them."""
+        repacked = any((figure.device or "").startswith("CPU_REPACK") for figure in self.start.figures)
+        return "x86-avx2" if repacked and self.engine == "llama.cpp" else None
 
     def words(self, settings: Mapping[str, str]) -> tuple[str, ...]:
         """The flags that give these settings."""

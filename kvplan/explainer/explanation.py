@@ -12,7 +12,8 @@ from kvplan.explainer import causes, lines, reading
 from kvplan.explainer.case import Case
 from kvplan.explainer.ledger import Row, ledger
 from kvplan.explainer.outcome import Outcome, ending
-from kvplan.explainer.reading import Figure, Reading
+from kvplan.explainer.reading import Reading
+from kvplan.explainer.record import Figure
 from kvplan.specs.files import stdin, unreadable
 
 

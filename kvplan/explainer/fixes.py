@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from kvplan.core.ledger import Fix
 from kvplan.core.units import GIB
+from kvplan.explainer import llama_fixes
 from kvplan.explainer.case import FLAGS, Case
 
 _MARGIN = GIB // 4
@@ -143,45 +144,12 @@ def _split(case: Case) -> Fix | None:
 
 def _fewer_bits(case: Case) -> Fix | None:
     """The cache in eight bits."""
-    needed = case.size("KV cache needed")
-    if case.engine == "vllm":
-        if case.settings.get("kv_cache_dtype", "auto") not in ("auto", "bfloat16", "float16"):
-            return None
-        fix = _tried(case, "kv_cache_dtype", "fp8", printed=None if needed is None else -needed // 2)
-        available = case.size("available KV cache memory")
-        enough = needed is None or available is None or needed // 2 <= available
-        return fix if enough else None
-    kept = case.settings.get("type_k", "f16")
-    size = case.size("KV cache", "failed allocation")
-    return Fix("-ctk q8_0 -ctv", kept, "q8_0", None if size is None else -round(size * 15 / 32)) if kept in ("f16", "bf16") else None
-
-
-def _llama_ctx(case: Case) -> Fix | None:
-    """A context that fits: the estimator's, else the model's own, else half of what was asked."""
-    asked, trained = case.value("n_ctx") or case.value("n_ctx_seq"), case.value("n_ctx_train")
-    if not asked:
+    if case.settings.get("kv_cache_dtype", "auto") not in ("auto", "bfloat16", "float16"):
         return None
-    known = case.estimate()
-    most = known.capacity.max_ctx_tokens if known is not None and known.capacity is not None else None
-    after = int(min(most or asked / 2, trained or asked)) // 256 * 256
-    size = case.size("KV cache", "failed allocation")
-    effect = None if size is None else -round(size * (1 - after / asked))
-    return Fix("-c", str(int(asked)), str(after), effect) if 256 <= after < asked else None
-
-
-def _micro_batch(case: Case) -> Fix | None:
-    """A smaller physical batch: the compute buffer grows with it."""
-    asked = case.value("n_ubatch")
-    size = case.size("failed allocation", "compute buffer")
-    if not asked or asked <= 128:
+    needed, available = case.size("KV cache needed"), case.size("available KV cache memory")
+    if needed is not None and available is not None and needed // 2 > available:
         return None
-    after = 512 if asked > 512 else 128
-    return Fix("-ub", str(int(asked)), str(after), None if size is None else -round(size * (1 - after / asked)))
-
-
-def _flash(case: Case) -> Fix | None:
-    """Attention without its scores in memory."""
-    return None if case.settings.get("flash_attn") == "on" else Fix("-fa", case.settings.get("flash_attn", "off"), "on")
+    return _tried(case, "kv_cache_dtype", "fp8", printed=None if needed is None else -needed // 2)
 
 
 _MOVES: Mapping[str, Callable[[Case], Fix | None]] = {
@@ -193,7 +161,8 @@ _MOVES: Mapping[str, Callable[[Case], Fix | None]] = {
     "eager": _eager,
     "split": _split,
     "fewer_bits": _fewer_bits,
-    "llama_ctx": _llama_ctx,
-    "micro_batch": _micro_batch,
-    "flash": _flash,
+    "llama_ctx": llama_fixes.shorter,
+    "llama_bits": llama_fixes.fewer_bits,
+    "micro_batch": llama_fixes.smaller_batch,
+    "flash": llama_fixes.flash_attention,
 }

@@ -88,7 +88,7 @@ def _why(case: Case, term: str, beyond: int) -> str:
         return "one stage's figure; the tokens follow the poorest stage, which holds the output layer"
     if term == "kv_cache" and (case.count("tensor_parallel_size") or 1) > 1:
         return "one rank's figure; the tokens follow the rank with least memory"
-    if term == "kv_cache":
+    if term == "kv_cache" and case.engine == "vllm":
         return "what the other terms differ by"
     if term == "activations":
         return "the profile run's peak: encoder input, kernels and the sampler's warm-up differ by version"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from kvplan.explainer.reading import Event, Start
+from kvplan.explainer.record import Event, Start
 
 Outcome = Literal["ran", "refused", "oom", "unknown"]
 _VAGUE = ("other", "torch", "buffer")

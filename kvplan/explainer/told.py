@@ -5,7 +5,7 @@ from functools import cached_property
 
 from kvplan.core.units import format_size
 from kvplan.explainer.outcome import Ending
-from kvplan.explainer.reading import Figure, Start
+from kvplan.explainer.record import Figure, Start
 
 _MOST_CHARS = 200
 _HEAD = re.compile(r"^.*?(?:ERROR|CRITICAL|\bE) (?:[\d: -]*\[[^\]]*\])?\s*|^\([^)]*\)\s*")

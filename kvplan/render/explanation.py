@@ -6,7 +6,7 @@ from kvplan.core.ledger import Finding, Fix
 from kvplan.core.units import format_size
 from kvplan.explainer.explanation import Explanation
 from kvplan.explainer.ledger import Row
-from kvplan.explainer.reading import Figure
+from kvplan.explainer.record import Figure
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 

@@ -56,7 +56,8 @@ MODEL = (
 
 CONTEXT = (
     Shape("n_seq_max = {=n_seq_max|int}", f"{_CONTEXT}, constructor"),
-    Shape("n_ctx = {n_ctx|tokens}", f"{_CONTEXT}, constructor"),
+    Shape("slot, n_ctx = {n_ctx_slot|tokens}", _SERVER),
+    Shape("{*}context{*}: n_ctx = {n_ctx|tokens}", f"{_CONTEXT}, constructor"),
     Shape("n_ctx_seq = {n_ctx_seq|tokens}", f"{_CONTEXT}, constructor"),
     Shape("n_ctx_per_seq = {n_ctx_seq|tokens}", "llama.cpp b5000 src/llama-context.cpp"),
     Shape("n_batch = {n_batch|tokens}", f"{_CONTEXT}, constructor"),

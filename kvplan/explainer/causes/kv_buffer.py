@@ -14,5 +14,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"the cache for {case.shown('n_ctx', 'n_ctx_seq')} could not be allocated{case.suffix('failed allocation', ': {}')}",
         "a shorter context first (-c; Ollama: num_ctx); without -c it is the model's whole context",
-        fixes(case, "llama_ctx", "fewer_bits"),
+        fixes(case, "llama_ctx", "llama_bits"),
     )
