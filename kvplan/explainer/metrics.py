@@ -80,7 +80,7 @@ def _body(url: str) -> str:
         with build_opener().open(Request(url), timeout=_TIMEOUT_S) as reply:
             return str(reply.read(_MOST_BYTES).decode("utf-8", "replace"))
     except (URLError, OSError, ValueError) as problem:
-        reason = getattr(problem, "reason", problem)
+        reason = problem if hasattr(problem, "code") else getattr(problem, "reason", problem)
         raise UnavailableError(
             "no_metrics", f"{url}: {reason}", hint="vLLM serves /metrics beside its API; llama-server does with --metrics"
         ) from None
@@ -120,14 +120,17 @@ def of_text(text: str, *, model: str | None = None, gpu: str | None = None) -> M
 
 
 def _rates(samples: Mapping[str, float]) -> list[Measure]:
-    """How often a prefix was found in the cache."""
-    for hits, queries in (("prefix_cache_hits", "prefix_cache_queries"), ("gpu_prefix_cache_hits", "gpu_prefix_cache_queries")):
-        asked = samples.get(f"vllm:{queries}_total", samples.get(f"vllm:{queries}", 0))
+    """How often a prefix was found in the cache, and how fast one sequence grows."""
+    rates = []
+    for engine_of in ("vllm:prefix_cache", "vllm:gpu_prefix_cache"):
+        asked = samples.get(f"{engine_of}_queries_total")
         if asked:
-            found = samples.get(f"vllm:{hits}_total", samples.get(f"vllm:{hits}", 0))
-            return [Measure("prefix cache hit rate", found / asked, "share")]
-    spent, made = samples.get("vllm:time_per_output_token_seconds_sum"), samples.get("vllm:time_per_output_token_seconds_count")
-    return [Measure("generation of one sequence", made / spent, "tokens/s")] if spent and made else []
+            rates.append(Measure("prefix cache hit rate", samples.get(f"{engine_of}_hits_total", 0) / asked, "share"))
+    for name in ("vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"):
+        spent, made = samples.get(f"{name}_sum"), samples.get(f"{name}_count")
+        if spent and made:
+            return [*rates, Measure("generation of one sequence", made / spent, "tokens/s")]
+    return rates
 
 
 def _pool(info: Mapping[str, str]) -> int | None:

@@ -138,7 +138,7 @@ def read(blocks: Iterable[bytes]) -> Reading:
             texts = block.split(b"\n")
             for at in told:
                 reader.read(number + at + 1, texts[at], known[keys[at]])
-        number += len(keys) - 1 + bool(keys[-1])
+        number += len(keys) - block.endswith(b"\n")
     reader.finish()
     return Reading(_engine(reader), tuple(reader.starts), number, reader.pids)
 

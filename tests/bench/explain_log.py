@@ -20,7 +20,9 @@ def written(path: Path, megabytes: int) -> int:
     """A server's log: a start, then requests and statistics."""
     n = 0
     with path.open("w", encoding="utf-8") as file:
-        file.write("INFO [core.py:105] Initializing a V1 LLM engine (v0.19.0) with config: model='meta-llama/Llama-3.1-8B-Instruct', dtype=auto\n")
+        file.write(
+            "INFO [core.py:105] Initializing a V1 LLM engine (v0.19.0) with config: model='meta-llama/Llama-3.1-8B-Instruct', dtype=auto\n"
+        )
         file.write("INFO [kv_cache_utils.py:1319] GPU KV cache size: 476,016 tokens\nINFO:     Application startup complete.\n")
         while file.tell() < megabytes * 10**6:
             for n in range(n, n + 1000):
