@@ -1,6 +1,7 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
-``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes. Importing kvplan costs
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``explain("server.log")``
+what an engine's log says. Importing kvplan costs
 nothing; what is used is imported then.
 """
 
@@ -9,16 +10,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
+    from kvplan.explainer.explanation import Explanation, explain
     from kvplan.specs import load_model
     from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model", "verify"]
+__all__ = ["Estimate", "Explanation", "KvplanError", "__version__", "estimate", "explain", "load_model", "verify"]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
+    "Explanation": "kvplan.explainer.explanation",
     "KvplanError": "kvplan.core.errors",
     "estimate": "kvplan.estimator",
+    "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
     "verify": "kvplan.verifier",
 }

@@ -69,7 +69,7 @@ def fetched(url: str, *, model: str | None = None, gpu: str | None = None) -> Me
 
 
 def _body(url: str) -> str:
-    from urllib.error import URLError
+    from urllib.error import HTTPError, URLError
     from urllib.request import Request, build_opener
 
     if not url.startswith(("http://", "https://")):
@@ -80,7 +80,9 @@ def _body(url: str) -> str:
         with build_opener().open(Request(url), timeout=_TIMEOUT_S) as reply:
             return str(reply.read(_MOST_BYTES).decode("utf-8", "replace"))
     except (URLError, OSError, ValueError) as problem:
-        reason = problem if hasattr(problem, "code") else getattr(problem, "reason", problem)
+        reason = problem if isinstance(problem, HTTPError) else getattr(problem, "reason", problem)
+        if isinstance(problem, HTTPError):
+            problem.close()
         raise UnavailableError(
             "no_metrics", f"{url}: {reason}", hint="vLLM serves /metrics beside its API; llama-server does with --metrics"
         ) from None

@@ -66,7 +66,7 @@ COMMAND = Command(
     ),
     examples=(
         "kvplan explain server.log",
-        "docker logs vllm 2>&1 | kvplan explain - --format md",
+        "kvplan explain - --format md < server.log",
         "kvplan explain KV322",
         "kvplan explain kv_cache",
         "kvplan explain max-model-len --json",
