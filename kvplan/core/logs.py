@@ -11,7 +11,8 @@ class Shape(NamedTuple):
     """A line as the engine's own format string has it.
 
     ``text`` holds ``{label|unit}`` where a number is printed, with ``size`` as unit where the unit follows the number, ``{=name|word}``
-    where a setting is, and ``{*}`` for whatever. ``sign`` names the situation that the line shows. ``source`` is the file, at a version
+    where a setting is, ``{*}`` for whatever, and
+    ``{$}`` at the end of a line. ``sign`` names the situation that the line shows. ``source`` is the file, at a version
     in which it stands so.
     """
 

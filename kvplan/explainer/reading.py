@@ -96,7 +96,7 @@ class _Reader:
 
 
 def _name(found: re.Match[str]) -> str:
-    return str(found[1] or found[3] or found[4] or found[5])
+    return str(found[1] or found[3] or f"rank {found[4] or found[5]}")
 
 
 def _note(start: Start, event: Event) -> None:
@@ -156,6 +156,6 @@ class _Known(dict[bytes, tuple[Template, ...]]):
 
 def _engine(reader: _Reader) -> str | None:
     """Whose log it is: of the engines whose lines are in it, the one that runs on the others."""
-    printed = [name for name in shapes.PRECEDENCE if reader.engines.get(name)]
+    printed = [name for name in shapes.PRECEDENCE[:-1] if reader.engines.get(name)]  # PyTorch's messages may be anybody's
     framed = [name for name in shapes.PRECEDENCE if name in reader.engines]
     return next(iter((*printed, *framed)), None)

@@ -7,7 +7,7 @@ _DICT = re.compile(r"'(\w+)': ('[^']*'|\"[^\"]*\"|[^,{}]+)")
 _CALL = re.compile(r"(?<![\w.])(\w+)=('[^']*'|\"[^\"]*\"|[^,\s()]+)")
 _FLAG = re.compile(r"(?:^|\s)--?([a-z][\w-]*)(?:[ =](?!-)(\"[^\"]*\"|\S+))?")
 _RESOLVED = {"max_seq_len": "max_model_len"}
-_SHAPED = ("args", "namespace", "config", "cmd")
+_SHAPED = ("args", "namespace", "config", "cmd", "error", "error_class")
 _OWN = frozenset(
     (
         "model",

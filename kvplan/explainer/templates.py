@@ -61,7 +61,7 @@ def compiled(shape: Shape, engine: str | None) -> Template:
         at = found.end()
         name, kind = found[1], found[2]
         if kind is None:
-            parts.append(_ANYTHING)
+            parts.append(r"\s*$" if name == "$" else _ANYTHING)
             continue
         expression = f"([^{re.escape(kind[5:])}\\n]+)" if kind.startswith("until") else _KINDS.get(kind, _NUMBER)
         parts.append(expression)

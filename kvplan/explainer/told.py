@@ -81,6 +81,9 @@ class Told:
 
     def last_words(self) -> str:
         """The line that says that it failed, cut to what can be borne."""
+        error = self.start.settings.get("error")
+        if self.ending.sign == "traceback" and error:
+            return f"{self.start.settings['error_class']}Error: {error}"[:_MOST_CHARS]
         text = self.ending.event.text if self.ending.event else "?"
         return _HEAD.sub("", text)[:_MOST_CHARS]
 

@@ -21,6 +21,9 @@ REFUSALS = (
     Shape("exiting due to model loading error", "llama.cpp b11434 tools/server/server.cpp", "refused", "other"),
     Shape("failed to create context with model", "llama.cpp b2554 common/common.cpp", "refused", "other"),
     Shape("failed to load model", "llama.cpp b2554 common/common.cpp", "refused", "other"),
+    Shape("error loading model:", "llama.cpp b11434 src/llama.cpp", "refused", "other"),
+    Shape("error: invalid argument:", "llama.cpp b11434 common/arg.cpp", "refused", "other"),
+    Shape("error: unknown argument:", "llama.cpp b2554 common/common.cpp", "refused", "other"),
     Shape("unable to load model", "ik_llama.cpp 2025-03 examples/server/server.cpp", "refused", "other"),
 )
 

@@ -10,6 +10,7 @@ _CACHE = "llama.cpp b11434 src/llama-kv-cache.cpp"
 _OLD = "llama.cpp b2554 llama.cpp, llama_new_context_with_model"
 _IK = "ik_llama.cpp 2025-02 src/llama.cpp"
 _FIT = "llama.cpp b11434 common/fit.cpp"
+_BREAKDOWN = "llama.cpp b11434 src/llama-context.cpp, llama_memory_breakdown_print"
 _SERVER = "llama.cpp b11434 tools/server/server-context.cpp"
 
 STARTS = (
@@ -93,15 +94,17 @@ FIT = (
     Shape("will leave {left|number} >= {margin|size}", _FIT),
     Shape("memory usage of mmproj is {projector|size}", "llama.cpp b9849 tools/server/server-context.cpp"),
     Shape("estimated memory usage of MTP context is {draft context|size}", "llama.cpp b9849 tools/server/server-context.cpp"),
-    Shape("- Host {*}| {host breakdown|MiB} = {host model|MiB} + {host context|MiB} + {host compute|MiB}", "llama.cpp b11434 common"),
+    Shape("- Host {*}| {host breakdown|MiB} = {host model|MiB} + {host context|MiB} + {host compute|MiB}", _BREAKDOWN, "pool"),
     Shape(
         "| {device total|MiB} = {device free|MiB} + ({device self|MiB} = {device model|MiB} + {device context|MiB} + {device compute|MiB}) "
         "+ {device unaccounted|MiB}",
-        "llama.cpp b11434 src/llama-context.cpp, llama_memory_breakdown_print",
+        _BREAKDOWN,
+        "pool",
     ),
 )
 
 SERVICE = (
+    Shape("| {throughput|t/s} ± {spread|t/s} |", "llama.cpp b11434 tools/llama-bench/llama-bench.cpp", "pool"),
     Shape("n_slots = {slots|slots}", f"{_SERVER}, load_model"),
     Shape("n_ctx_slot = {n_ctx_slot|tokens}", f"{_SERVER}, load_model"),
     Shape("task.n_tokens = {request tokens|tokens}", f"{_SERVER}"),

@@ -10,7 +10,7 @@ _NEW = "ollama 0.12.11 ml/device.go, BackendMemory.Log"
 LINES = (
     Shape("Listening on {*} (version {=version|version})", "ollama 0.6.5 server/routes.go, Serve", "start"),
     Shape("layers.model={model layers|layers}", _MEMORY, "start"),
-    Shape("layers.offload={layers offloaded|layers}", _MEMORY),
+    Shape("layers.offload={layers offloaded|layers}", _MEMORY, "pool"),
     Shape('memory.required.full="{memory required, all on the GPU|size}', _MEMORY),
     Shape('memory.required.partial="{memory required, as offloaded|size}', _MEMORY),
     Shape('memory.required.kv="{KV cache required|size}', _MEMORY),
@@ -23,7 +23,7 @@ LINES = (
     Shape('memory.graph.partial="{graph, partly|size}', _MEMORY),
     Shape('projector.weights="{projector weights|size}', _MEMORY),
     Shape('projector.graph="{projector graph|size}', _MEMORY),
-    Shape('msg="model weights" device={=device|word} size="{model weights|size}', _NEW),
+    Shape('msg="model weights" device={=device|word} size="{model weights|size}', _NEW, "pool"),
     Shape('msg="kv cache" device={=device|word} size="{kv cache|size}', _NEW, "pool"),
     Shape('msg="compute graph" device={=device|word} size="{compute graph|size}', _NEW, "pool"),
     Shape('msg="total memory" size="{total|size}', _NEW, "pool"),
@@ -41,6 +41,8 @@ LINES = (
     Shape("model request too large for system", "ollama 0.6.5 llm/server.go", "refused", "system_memory"),
     Shape("unable to fit entire model", "ollama 0.12.11 llm/server.go", "refused", "system_memory"),
     Shape("memory layout cannot be allocated", "ollama 0.12.11 llm/server.go", "refused", "system_memory"),
+    Shape('msg="error loading llama server"', "ollama 0.6.5 server/sched.go", "refused", "other"),
+    Shape('msg="Load failed"', "ollama 0.12.11 server/sched.go", "refused", "other"),
     Shape("llama runner process has terminated", "ollama 0.6.5 llm/server.go", "refused", "other"),
     Shape("gpu has too little memory to allocate any layers", "ollama 0.6.5 llm/memory.go", "warned", "gpu_too_small"),
 )  # fmt: skip

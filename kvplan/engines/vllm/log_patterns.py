@@ -106,8 +106,8 @@ V0 = (
 )
 
 SERVICE = (
-    Shape("Avg prompt throughput: {prompt throughput|tokens/s} tokens/s", "vllm 0.19.0 v1/metrics/loggers.py"),
-    Shape("Avg generation throughput: {generation throughput|tokens/s} tokens/s", "vllm 0.19.0 v1/metrics/loggers.py"),
+    Shape("Avg prompt throughput: {prompt throughput|tokens/s} tokens/s", "vllm 0.19.0 v1/metrics/loggers.py", "pool"),
+    Shape("Avg generation throughput: {generation throughput|tokens/s} tokens/s", "vllm 0.19.0 v1/metrics/loggers.py", "pool"),
     Shape("Running: {running|requests} reqs, Waiting: {waiting|requests} reqs", "vllm 0.19.0 v1/metrics/loggers.py"),
     Shape("GPU KV cache usage: {KV cache usage|%}%", "vllm 0.19.0 v1/metrics/loggers.py"),
     Shape("Prefix cache hit rate: {prefix cache hit rate|%}%", "vllm 0.19.0 v1/metrics/loggers.py"),

@@ -5,6 +5,7 @@ from kvplan.explainer.case import Case
 
 SIGNS = (
     "other",
+    "traceback",
     "unknown_architecture",
     "too_few_gpus",
 )

@@ -14,6 +14,12 @@ SHAPES = (
     Shape("oom-kill:constraint=", "linux 6.8 mm/oom_kill.c", "oom", "host_killed"),
     Shape("Memory cgroup out of memory", "linux 6.8 mm/oom_kill.c", "oom", "host_killed"),
     Shape("signal: killed", "go 1.23 os/exec", "oom", "host_killed"),
+    Shape("Killed{$}", "bash 5.2", "oom", "host_killed"),
+    Shape("std::bad_alloc", "libstdc++ 13", "oom", "host_killed"),
+    Shape("MemoryError{$}", "python 3.11", "oom", "host_killed"),
+    Shape("CUDA runtime error in {*}: out of memory", "tensorrt-llm 0.12 cpp/include/tensorrt_llm/common/cudaUtils.h", "oom", "torch"),
+    Shape("{=error_class|path}Error: {=error|rest}", "python 3.11 traceback.py"),
+    Shape("Traceback (most recent call last)", "python 3.11 traceback.py", "refused", "traceback"),
     Shape("NVIDIA {=gpu|smi}", "nvidia-smi 550"),
     Shape("GPU {*}: NVIDIA {=gpu|until(}(UUID", "nvidia-smi -L 550"),
 )

@@ -36,6 +36,9 @@ SHAPES = (
     Shape("Capture cuda graph failed", "sglang 0.5 srt/model_executor/cuda_graph_runner.py", "oom", "graph_capture"),
     Shape("The server is fired up and ready to roll", "sglang 0.5 srt/entrypoints/http_server.py", "ready"),
     Shape("KV cache pool is full. Retract requests", "sglang 0.5 srt/managers/scheduler.py", "warned", "preempted"),
-    Shape("token usage: {token usage|share}", "sglang 0.5 srt/managers/scheduler_metrics_mixin.py"),
+    Shape("token usage: {token usage|share}", "sglang 0.5 srt/managers/scheduler_metrics_mixin.py", "pool"),
+    Shape("Prefill out of memory", "sglang 0.4 srt/managers/schedule_batch.py", "oom", "serving"),
+    Shape("Decode out of memory", "sglang 0.4 srt/managers/schedule_batch.py", "oom", "serving"),
+    Shape("--mem-fraction-static. Current value: {=mem_fraction_static|float}", _RUNNER),
     Shape("sglang/srt/", "a traceback", "frame"),
 )
