@@ -128,30 +128,23 @@ def _figures(start: Start, template: Template, found: re.Match[str], where: tupl
 
 
 def read(blocks: Iterable[bytes]) -> Reading:
-    """What a log says; ``blocks`` hold whole lines. Lines of no known signature cost little more than a look-up."""
-    reader, known = _Reader(), _Known()
+    """What a log says; ``blocks`` hold whole lines. A line of a form that was seen before costs a look-up."""
+    reader = _Reader()
+    known: dict[bytes, tuple[Template, ...]] = {}
     number = 0
     for block in blocks:
-        keys = signature(block).split(b"\n")
-        told = [at for at, key in enumerate(keys) if known[key]]
-        if told:
-            texts = block.split(b"\n")
-            for at in told:
-                reader.read(number + at + 1, texts[at], known[keys[at]])
+        keys, texts = signature(block).split(b"\n"), block.split(b"\n")
+        for at, key in enumerate(keys):
+            templates = known.get(key)
+            if templates is None:
+                if len(known) >= _MOST_SIGNATURES:
+                    known.clear()
+                templates = known[key] = shapes.candidates(texts[at][: lines.MOST_BYTES])
+            if templates:
+                reader.read(number + at + 1, texts[at], templates)
         number += len(keys) - block.endswith(b"\n")
     reader.finish()
     return Reading(_engine(reader), tuple(reader.starts), number, reader.pids)
-
-
-class _Known(dict[bytes, tuple[Template, ...]]):
-    """The templates that a signature may be of."""
-
-    def __missing__(self, key: bytes) -> tuple[Template, ...]:
-        if len(self) >= _MOST_SIGNATURES:
-            self.clear()
-        found = tuple(template for template in shapes.templates() if template.needle in key)
-        self[key] = found
-        return found
 
 
 def _engine(reader: _Reader) -> str | None:

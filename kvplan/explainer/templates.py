@@ -30,6 +30,9 @@ DROPPED = b"0123456789abcdef- \t"
 """What signatures leave out: figures, ids and blanks, so that lines of one format have one signature."""
 
 
+WORD = re.compile(rb"[A-Za-z_]{3,}")
+
+
 class Hole(NamedTuple):
     """A place of a template: a figure with its unit (None where the text has one behind it), or a setting."""
 
@@ -42,11 +45,12 @@ class Hole(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A shape ready to be looked for."""
+    """A shape ready to be looked for: in lines with its ``needle`` in their signature, and its ``word`` where it has one."""
 
     shape: Shape
     engine: str | None
     needle: bytes
+    word: bytes | None
     pattern: re.Pattern[str]
     holes: tuple[Hole, ...]
 
@@ -71,9 +75,21 @@ def compiled(shape: Shape, engine: str | None) -> Template:
         )
     literals.append(shape.text[at:])
     parts.append(_literal(literals[-1]))
-    begin = r"(?<!\w)" if shape.text[0].isalnum() or shape.text[0] == "{" else ""
     needle = max((signature(text.encode()) for text in literals), key=len)
-    return Template(shape, engine, needle, re.compile(begin + "".join(parts)), tuple(holes))
+    begin = r"(?<!\w)" if shape.text[0].isalnum() or shape.text[0] in "{_" else ""
+    end = r"(?!\w)" if shape.text[-1].isalnum() else ""
+    return Template(shape, engine, needle, _word(literals), re.compile(begin + "".join(parts) + end), tuple(holes))
+
+
+def _word(literals: list[str]) -> bytes | None:
+    """The longest word that stands alone in each line that matches: nothing of what fills a hole may touch it."""
+    found = [
+        word[0]
+        for at, text in enumerate(literals)
+        for word in WORD.finditer(text.encode())
+        if (word.start() > 0 or at == 0) and (word.end() < len(text.encode()) or at == len(literals) - 1)
+    ]
+    return max(found, key=len) if found else None
 
 
 def signature(line: bytes) -> bytes:

@@ -13,7 +13,10 @@ _STATS = (
     "throughput: {}.1 tokens/s, Running: {} reqs, Waiting: 0 reqs, GPU KV cache usage: {}.1%, Prefix cache hit rate: 12.0%\n"
 )
 _REQUEST = '(APIServer pid=1) INFO:     10.0.{}.{}:{} - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
-_PROMPT = "(APIServer pid=1) INFO [logger.py:42] Received request chatcmpl-{:032x}: prompt: 'Tell me about number {}', params: SamplingParams(n=1)\n"
+_PROMPT = (
+    "(APIServer pid=1) INFO [logger.py:42] Received request chatcmpl-{:032x}: "
+    "prompt: 'Tell me about number {}', params: SamplingParams(n=1)\n"
+)
 
 
 def written(path: Path, megabytes: int) -> int:
@@ -25,7 +28,8 @@ def written(path: Path, megabytes: int) -> int:
         )
         file.write("INFO [kv_cache_utils.py:1319] GPU KV cache size: 476,016 tokens\nINFO:     Application startup complete.\n")
         while file.tell() < megabytes * 10**6:
-            for n in range(n, n + 1000):
+            for _ in range(1000):
+                n += 1
                 file.write(_REQUEST.format(n % 256, n % 251, n % 60000))
                 file.write(_PROMPT.format(n * 7919, n))
                 if n % 10 == 0:

@@ -1,5 +1,7 @@
 """Logs made from the figures that public logs printed, each in the format string of its engine at about that version."""
 
+# ruff: noqa: E501  # log lines are as long as engines print them
+
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -13,7 +13,7 @@ ARGS = "non-default args: {{'model': 'meta-llama/Llama-3.1-8B-Instruct', {}}}\n"
 def test_what_is_proposed_fits() -> None:
     found = explain(str(LOGS / "vllm-0.11.0-kubernetes-pool.log"))
     assert found.cause == "KV600"
-    assert [fix.flag for fix in found.fixes][0] == "--max-model-len"
+    assert found.fixes[0].flag == "--max-model-len"
     base = ("vllm", "serve", "llama-3.1-8b")
     assert answer(Options(command=base, engine="vllm@0.11.0", gpu="l4")).refusals
     for fix in found.fixes:
@@ -28,7 +28,8 @@ def test_what_is_proposed_fits() -> None:
 def test_a_model_too_large_is_split_and_not_shortened() -> None:
     log = ARGS.format("'max_model_len': 4096").replace("meta-llama/Llama-3.1-8B-Instruct", "llama-2-13b") + (
         "Free memory on device cuda:0 (21.80/22.03 GiB) on startup. Desired GPU memory\n"
-        "in load_model\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. GPU 0 has a total capacity of 22.03 GiB of "
+        "in load_model\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. "
+        "GPU 0 has a total capacity of 22.03 GiB of "
         "which 10.00 MiB is free.\n"
     )
     found = of_blocks([log.encode()], gpu="l4")

@@ -1,5 +1,7 @@
 """How short logs ended, and why: signs that stand alone, signs that need others."""
 
+# ruff: noqa: E501  # log lines are as long as engines print them
+
 import pytest
 
 from kvplan.explainer.explanation import of_blocks

@@ -34,10 +34,9 @@ OUT_OF_MEMORY = (
 )
 
 FRAMES = (
-    Shape("torch.cat([self.key", "transformers 5.24 cache_utils.py, DynamicLayer.update", "frame", "cat"),
-    Shape("torch.cat([past_key", "transformers 4.30 models/llama/modeling_llama.py", "frame", "cat"),
-    Shape("torch.cat((past_key", "transformers 4.30 models/gptj/modeling_gptj.py", "frame", "cat"),
-    Shape("torch.cat([self.value", "transformers 5.24 cache_utils.py, DynamicLayer.update", "frame", "cat"),
+    Shape("torch.cat([self.", "transformers 5.24 cache_utils.py, DynamicLayer.update", "frame", "cat"),
+    Shape("torch.cat([past_", "transformers 4.30 models/llama/modeling_llama.py", "frame", "cat"),
+    Shape("torch.cat((past_", "transformers 4.30 models/gptj/modeling_gptj.py", "frame", "cat"),
     Shape("lm_head(", _LLAMA, "frame", "logits"),
     Shape("logits.float()", "transformers 4.44 models/llama/modeling_llama.py", "frame", "logits"),
     Shape("logits = logits.to(torch.float32)", "transformers 4.45 generation/utils.py", "frame", "logits"),
@@ -54,6 +53,7 @@ FRAMES = (
     Shape('.to("cuda")', "a script", "frame", "loading"),
     Shape("model.to(", "a script", "frame", "loading"),
     Shape("return t.to(", "torch 2.13 nn/modules/module.py, Module.to", "frame", "loading"),
+    Shape("in generate_token", "text-generation-inference 2.2 server/models/flash_causal_lm.py", "frame", "serving"),
     Shape("in generate", "transformers 5.24 generation/utils.py", "frame", "serving"),
     Shape("transformers/models/{=model_type|path}/modeling_", "a traceback", "frame"),
     Shape("Loading checkpoint shards: 100%", "transformers 5.24 modeling_utils.py"),
