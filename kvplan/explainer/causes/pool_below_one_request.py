@@ -14,5 +14,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"the cache holds no request of {case.shown('max_model_len')} tokens: {case.sized('KV cache needed', 'available KV cache memory')}",
         "shorten max_model_len first: the pool is what is left beside the weights, and one request of that length must fit into it",
-        fixes(case, "ctx", "more", "split", "fewer_bits"),
+        fixes(case, "ctx", "seqs", "more", "split", "fewer_bits"),
     )
