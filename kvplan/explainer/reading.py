@@ -22,7 +22,6 @@ class Reading(NamedTuple):
     engine: str | None
     starts: tuple[Start, ...]
     n_lines: int
-    pids: dict[str, str]
 
 
 class _Reader:
@@ -144,7 +143,7 @@ def read(blocks: Iterable[bytes]) -> Reading:
                 reader.read(number + at + 1, texts[at], templates)
         number += len(keys) - block.endswith(b"\n")
     reader.finish()
-    return Reading(_engine(reader), tuple(reader.starts), number, reader.pids)
+    return Reading(_engine(reader), tuple(reader.starts), number)
 
 
 def _engine(reader: _Reader) -> str | None:

@@ -67,11 +67,6 @@ def settled(shown: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def user_said(shown: Mapping[str, str]) -> set[str]:
-    """The settings that the user chose."""
-    return {name for name, _ in _pairs("args", shown.get("args", ""))}
-
-
 def _pairs(source: str, text: str) -> Iterator[tuple[str, str]]:
     if source == "cmd":
         pairs = ((_LLAMA.get(name, ""), value or "true") for name, value in _FLAG.findall(text))
