@@ -2,7 +2,8 @@
 
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
 settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
-that files deploy start and hold their load. Importing kvplan costs nothing; what is used is imported then.
+that files deploy start and hold their load, ``explain("server.log")`` what a log says. Importing kvplan costs nothing; what is used
+is imported then.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
     from kvplan.estimator.sweep import Sweep, sweep
+    from kvplan.explainer.explanation import Explanation, explain
     from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Estimate",
+    "Explanation",
     "KvplanError",
     "Recommendation",
     "Sweep",
@@ -27,6 +30,7 @@ __all__ = [
     "check",
     "compare",
     "estimate",
+    "explain",
     "load_model",
     "recommend",
     "sweep",
@@ -35,12 +39,14 @@ __all__ = [
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
+    "Explanation": "kvplan.explainer.explanation",
     "KvplanError": "kvplan.core.errors",
     "Recommendation": "kvplan.recommender",
     "Sweep": "kvplan.estimator.sweep",
     "check": "kvplan.checker.check",
     "compare": "kvplan.comparer",
     "estimate": "kvplan.estimator",
+    "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
     "recommend": "kvplan.recommender",
     "sweep": "kvplan.estimator.sweep",
