@@ -117,7 +117,7 @@ def test_examples_raise_their_rule(kvplan: Run, request: pytest.FixtureRequest, 
     words = example.words
     if words[0] == "echo":
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(words[1].encode())))
-        estimator._model.cache_clear()  # which keeps what stdin was
+        loading.sized.cache_clear()  # which keeps what stdin was
         words = words[3:]
     assert words[0] == "kvplan"
     ran = kvplan(*words[1:])
