@@ -11,8 +11,8 @@ from typing import NamedTuple, get_args
 
 import pytest
 
-from kvplan import estimator
 from kvplan.core.ledger import Term
+from kvplan.estimator import loading
 from kvplan.explainer import manual
 from tests.running import Run
 
