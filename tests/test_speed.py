@@ -220,3 +220,7 @@ def test_measured_rows_lie_where_they_are_predicted(shared: Path) -> None:
     assert sum(one.inside for one in results) >= 0.9 * len(results)
     assert sorted(one.width for one in results)[len(results) // 2] <= 1.6
     assert all(why for _, why in left_out)
+
+
+def test_nothing_is_said_of_models_that_attend_to_an_encoder() -> None:
+    assert asked(model="whisper-large-v3", engine="vllm", gpu="l4", ctx="448") is None

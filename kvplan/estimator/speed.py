@@ -80,7 +80,7 @@ def _running(found: Estimate, deployment: Deployment, limit: int | None) -> int:
 def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
     """The deployment's speed but for the workload; None where the hardware or the way it runs is not known well enough."""
     pace = engine.pace(settings, model)
-    if pace is None or not node.gpus:
+    if pace is None or not node.gpus or _listens(model):
         return None
     load = Workload(1, 1, 1)
     held = {entry.place: entry.size.best for entry in deployment.entries(load) if entry.term == "weights"}
@@ -104,6 +104,11 @@ def _remembered(model: ModelSpec, what: object, made: Callable[[], T]) -> T:
             _of_models.clear()
         _of_models[key] = model, made()
     return cast("T", _of_models[key][1])
+
+
+def _listens(model: ModelSpec) -> bool:
+    """Whether it attends to an encoder's output, whose pass and whose reading in each step are not modeled."""
+    return any(mixer.kind == "cross" for run in model.runs for mixer in run.layer.mixers)
 
 
 def _waits(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:

@@ -1,5 +1,6 @@
 """From a request to the case that the search works on."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError, did_you_mean
@@ -31,8 +32,19 @@ def cases(request: Request) -> Asked:
         return Asked((_case(request, options),), "it was asked for")
     ref, _ = on_paper.parted(options.model or "")
     found = choice(loaded(ref), machine.node(options, probe=False))
-    named = [_case(request, options._replace(engine=name)) for name in found.engines if _may(options, name)]
-    return Asked(tuple(named), found.why)
+    return Asked(tuple(_of_engines(request, options, found.engines)), found.why)
+
+
+def _of_engines(request: Request, options: Options, engines_named: Sequence[str]) -> Iterator[Case]:
+    """A case each; what the first one accepts, a later one may not know (flags to keep)."""
+    for n, name in enumerate(engines_named):
+        if not _may(options, name):
+            continue
+        try:
+            yield _case(request, options._replace(engine=name))
+        except RequestError:
+            if n == 0:
+                raise
 
 
 def _may(options: Options, engine: str) -> bool:
@@ -68,7 +80,8 @@ def _case(request: Request, options: Options) -> Case:
     pasted = len(options.command) > 1
     both = pasted and options.model is not None
     by_name = not both and on_paper.parted(f"{ref}:{form or 'q8_0'}")[1] is not None
-    command = _renamed(options.command, parsed.model or "", f"{ref}:{form}" if form and by_name else ref) if pasted else ()
+    command = options.command if both else _renamed(options.command, parsed.model or "", f"{ref}:{form}" if form and by_name else ref)
+    command = command if pasted else ()
     n_cards = len(machine.node(options, probe=False).gpus)
     command = command or speaks.plain(f"{ref}:{form}" if form and by_name else ref, n_cards=n_cards)
     alone = options._replace(
@@ -97,6 +110,7 @@ def _case(request: Request, options: Options) -> Case:
             keep=_kept(request, options, speaks),
             stored_bits=8.0 * first.model.weight_bytes / max(1, first.model.n_params),
             by_name=by_name,
+            whole_nodes=bool(request.prices),
         ),
         _count(options.ctx, "--ctx"),
         start,
@@ -154,7 +168,8 @@ def estimate_of(case: Case, plan: Plan) -> tuple[str, ...]:
     words = [word for flag, value in hardware if value is not None for word in (flag, value)]
     scheme = None if case.by_name else rewriting.on_paper(case, plan)
     words += ["--dtype", scheme] if scheme else []
-    return ("kvplan", "estimate", *words, "--", *rewriting.command(case, plan))
+    named = (node.model,) if node.model is not None else ()
+    return ("kvplan", "estimate", *named, *words, "--", *rewriting.command(case, plan))
 
 
 __all__ = ["Asked", "Estimate", "cases", "estimate_of"]

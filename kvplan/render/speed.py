@@ -57,13 +57,13 @@ def _ms(seconds: float) -> str:
 
 
 def _figure(found: Range, unit: str) -> str:
-    return f"{_short(found.best)} {unit} ({_span(found, 1)})"
+    return f"{short(found.best)} {unit} ({_span(found, 1)})"
 
 
 def _span(found: Range, factor: float) -> str:
-    return f"{_short(found.low * factor)} – {_short(found.high * factor)}"
+    return f"{short(found.low * factor)} – {short(found.high * factor)}"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Two digits that count, three from a hundred on: no range here is narrower."""
     return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}"
