@@ -9,7 +9,7 @@ import kvplan
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.workload import Workload
-from kvplan.estimator import Options, answer, speed
+from kvplan.estimator import Options, answer, rates, speed
 from kvplan.estimator.registry import find_engine
 from kvplan.hardware import catalog
 from kvplan.perf import Performance
@@ -107,14 +107,39 @@ def test_unequal_cards_count_as_they_are_used() -> None:
 
 
 def test_products_run_in_the_weights_type_where_the_card_has_it() -> None:
-    model = kvplan.load_model("llama-3.1-8b")
+    main = rates.main_dtype(kvplan.load_model("llama-3.1-8b"))
     for scheme, rate in (("fp8", 1978.9), ("nvfp4", 989.4), ("w4a16", 989.4)):
         made = known(model="llama-3.1-8b", dtype=scheme, engine="vllm", gpu="h100-sxm").of.machine
         assert made.product_flops == pytest.approx(rate * 1e12)
     assert known(model="llama-3.1-8b", dtype="nvfp4", engine="vllm", gpu="b200").of.machine.product_flops == pytest.approx(9000e12)
-    assert speed.peaks(catalog.find("rtx-3090"), model, "ggml") == (2 * 71.2, 2 * 71.2)
-    assert speed.peaks(catalog.find("p40"), model, "ggml") == (47 / 4, 47 / 4)
-    assert speed.peaks(catalog.find("h100-sxm"), model, "eager") == (989.4, 989.4)
+    assert rates.peaks(catalog.find("rtx-3090"), main, "ggml") == (2 * 71.2, 2 * 71.2)
+    assert rates.peaks(catalog.find("p40"), main, "ggml") == (47 / 4, 47 / 4)
+    assert rates.peaks(catalog.find("h100-sxm"), main, "eager") == (989.4, 989.4)
+
+
+def test_weights_quantized_while_they_load_are_read_and_multiplied_as_they_then_lie() -> None:
+    said = ("vllm", "serve", "llama-3.1-8b", "--max-model-len", "4096")
+    plain, fp8, nf4 = (known(*said, *more, gpu="h100-sxm") for more in ((), ("--quantization", "fp8"), ("--quantization", "bitsandbytes")))
+    paper = known(*said, gpu="h100-sxm", dtype="fp8")
+    assert fp8.tpot_s.best == pytest.approx(paper.tpot_s.best, rel=0.01)
+    rates_of = [found.of.machine.product_flops for found in (fp8, paper, nf4, plain)]
+    assert rates_of == pytest.approx([1978.9e12, 1978.9e12, 989.4e12, 989.4e12])
+    linear = 2 * 32 * (4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14336)
+    for found, held in ((fp8, 1 / 2), (nf4, 9 / 32)):
+        assert plain.of.traffic.dense_bytes - found.of.traffic.dense_bytes == linear * (1 - held)
+    ampere = known(*said, "--quantization", "fp8", gpu="rtx-3090").of.machine
+    assert ampere.product_flops == ampere.flops
+
+
+def test_matrices_in_four_bits_of_bitsandbytes_are_written_out_for_more_than_one_row() -> None:
+    said = ("vllm", "serve", "llama-3.1-8b", "--max-model-len", "4096")
+    one, two = (known(*said, "--quantization", "bitsandbytes", gpu="l4", ctx="1024", batch=n) for n in ("1", "2"))
+    plain = known(*said, gpu="l4", ctx="1024", batch="2")
+    assert one.tpot_s.best < 0.5 * plain.tpot_s.best < 1.5 * plain.tpot_s.best < two.tpot_s.best
+    paper = known(model="llama-3.1-8b", engine="vllm", dtype="nf4", gpu="l4", ctx="1024", batch="2")
+    assert paper.tpot_s.best == pytest.approx(two.tpot_s.best, rel=0.01)
+    eight = known(model="llama-3.1-8b", engine="vllm", dtype="bnb_8bit", gpu="l4", ctx="1024", batch="2")
+    assert eight.of.traffic.unpacked_bytes == 0
 
 
 @pytest.mark.parametrize(
@@ -130,7 +155,7 @@ def test_products_run_in_the_weights_type_where_the_card_has_it() -> None:
     ],
 )
 def test_links(said: str, gb_s: float) -> None:
-    assert speed.link(said) == gb_s * 1e9
+    assert rates.link(said) == gb_s * 1e9
 
 
 def test_a_cache_type_that_only_an_engine_has_counts_by_its_bits() -> None:
@@ -195,3 +220,7 @@ def test_measured_rows_lie_where_they_are_predicted(shared: Path) -> None:
     assert sum(one.inside for one in results) >= 0.9 * len(results)
     assert sorted(one.width for one in results)[len(results) // 2] <= 1.6
     assert all(why for _, why in left_out)
+
+
+def test_nothing_is_said_of_models_that_attend_to_an_encoder() -> None:
+    assert asked(model="whisper-large-v3", engine="vllm", gpu="l4", ctx="448") is None

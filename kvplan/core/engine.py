@@ -160,7 +160,7 @@ class Engine(Protocol[S]):
         """The longest sequence and the most sequences at once that the settings allow, None where nothing limits them."""
         ...
 
-    def pace(self, settings: S) -> Pace | None:
+    def pace(self, settings: S, model: ModelSpec) -> Pace | None:
         """What of the settings bears on time; None where nobody modeled how long they take (drafting, weights moved in each step)."""
         ...
 

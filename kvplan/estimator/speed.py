@@ -1,6 +1,5 @@
 """How fast a deployment is: hands ``perf`` what its engine, its cards and its places say."""
 
-import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar, cast
 
@@ -15,16 +14,14 @@ from kvplan.core.pace import Pace
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
 from kvplan.estimator.answer import Estimate
+from kvplan.estimator.rates import link, main_dtype, memory, peaks
 from kvplan.perf.traffic import Shape, traffic
 
-_PCIE = {"3": 32e9, "4": 64e9, "5": 128e9}
-_LINK = re.compile(r"([0-9.]+) ?([GT])B/s")
 _ON_HOST = 0.02
 """Of the weights, beside the embedding: more on the host, and each step waits for memory of which nobody said how fast it is."""
 
 WHOLE_PROMPT = 2**31
 MOST_READY = 512
-_FP4 = ("nvfp4", "float4_e2m1")
 
 
 T = TypeVar("T")
@@ -86,8 +83,8 @@ def running(deployment: Deployment, node: Node, load: Workload, verdict: Verdict
 
 def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
     """The deployment's speed but for the workload; None where the hardware or the way it runs is not known well enough."""
-    pace = engine.pace(settings)
-    if pace is None or not node.gpus:
+    pace = engine.pace(settings, model)
+    if pace is None or not node.gpus or _listens(model):
         return None
     load = Workload(1, 1, 1)
     held = {entry.place: entry.size.best for entry in deployment.entries(load) if entry.term == "weights"}
@@ -113,6 +110,11 @@ def _remembered(model: ModelSpec, what: object, made: Callable[[], T]) -> T:
     return cast("T", _of_models[key][1])
 
 
+def _listens(model: ModelSpec) -> bool:
+    """Whether it attends to an encoder's output, whose pass and whose reading in each step are not modeled."""
+    return any(mixer.kind == "cross" for run in model.runs for mixer in run.layer.mixers)
+
+
 def _waits(held: dict[str, int], model: ModelSpec, pace: Pace, node: Node) -> bool:
     """Whether steps wait for weights on the host; on shared memory for those that it does not hold, and a disk does."""
     if all(gpu.unified for gpu in node.gpus):
@@ -130,8 +132,9 @@ def _used(node: Node, pace: Pace, held: dict[str, int]) -> list[tuple[Gpu, int]]
 def _machine(model: ModelSpec, pace: Pace, used: list[tuple[Gpu, int]]) -> perf.Machine | None:
     """The slowest card where all share each layer; where they follow each other, the mean by what each has to read."""
     mean = _slowest if pace.tp > 1 else _in_turn
+    main = _remembered(model, ("main", pace.linear), lambda: main_dtype(model, pace.linear))
     sizes = [n_bytes for _, n_bytes in used]
-    rates = [(gpu.bandwidth_gb_s or 0.0, *peaks(gpu, model, pace.engine)) for gpu, _ in used]
+    rates = [(gpu.bandwidth_gb_s or 0.0, *peaks(gpu, main, pace.engine)) for gpu, _ in used]
     if not all(all(rate) for rate in rates):
         return None
     bandwidth, plain, products = (mean(list(zip(column, sizes, strict=True))) for column in zip(*rates, strict=True))
@@ -156,40 +159,15 @@ def _in_turn(rates: list[tuple[float, int]]) -> float:
     return sum(max(1, n) for _, n in rates) / sum(max(1, n) / rate for rate, n in rates)
 
 
-def memory(gpu: Gpu) -> str:
-    """The kind of memory: ``unified`` with a host, ``hbm``, else ``gddr``."""
-    return "unified" if gpu.unified else "hbm" if gpu.memory_type.startswith("HBM") else "gddr"
-
-
-def peaks(gpu: Gpu, model: ModelSpec, engine: str) -> tuple[float, float]:
-    """Dense TFLOPS in 16 bits, and in the type in which this class of engines multiplies such weights; zero where nobody published it.
-
-    llama.cpp adds up in 16 bits or integers, which GeForce cards do twice as fast as the 32 bits of the catalogue.
-    """
-    plain = gpu.bf16_tflops or gpu.fp16_tflops or 0.0
-    if engine == perf.GGML:
-        least = (gpu.int8_tops or 0.0) / 4  # Pascal multiplies bytes, hardly halves
-        plain = max((gpu.fp16_tflops or 0.0) * (2 if gpu.name.startswith("GeForce") else 1), least)
-        return plain, plain
-    main = _remembered(model, "main", lambda: max(model.groups(), key=lambda group: group.n_params).dtype) or model.stored_dtype
-    if engine != perf.EAGER and main.startswith("float8"):
-        return plain, gpu.fp8_tflops or plain
-    if engine != perf.EAGER and main in _FP4 and model.quantization != "mxfp4":
-        return plain, gpu.fp4_tflops or plain
-    return plain, plain
-
-
-def link(interconnect: str) -> float:
-    """B/s between two cards, both directions; a bridge joins only pairs and is often left out, so the bus counts there."""
-    found = _LINK.search(interconnect)
-    if found and "bridge" not in interconnect:
-        return float(found[1]) * (1e12 if found[2] == "T" else 1e9)
-    bus = re.search(r"PCIe([345])", interconnect)
-    return _PCIE[bus[1] if bus else "4"] / (2 if "x8" in interconnect else 1)
-
-
 def _shape(model: ModelSpec, pace: Pace, kv: KvPlan) -> Shape:
-    return Shape(pace.dtype or model.stored_dtype, _elem_bytes(kv.k_dtype, kv), _elem_bytes(kv.v_dtype, kv), tp=pace.tp)
+    return Shape(
+        pace.dtype or model.stored_dtype,
+        _elem_bytes(kv.k_dtype, kv),
+        _elem_bytes(kv.v_dtype, kv),
+        tp=pace.tp,
+        linear=pace.linear,
+        unpacks=pace.unpacks,
+    )
 
 
 def _elem_bytes(name: str, kv: KvPlan) -> float:

@@ -27,15 +27,16 @@ def touched(traffic: Traffic, n_tokens: float) -> float:
     return 1.0 - float((1.0 - traffic.n_active / traffic.n_experts) ** n_tokens) if traffic.n_experts else 0.0
 
 
-def touched_bytes(traffic: Traffic, n_tokens: float) -> float:
-    """Bytes of weights that a pass of ``n_tokens`` reads."""
-    return traffic.dense_bytes + touched(traffic, n_tokens) * traffic.expert_bytes
+def moved_bytes(traffic: Traffic, n_tokens: float) -> float:
+    """Bytes of weights that a pass of ``n_tokens`` reads, and of those that it writes out first."""
+    written_out = traffic.unpacked_bytes if n_tokens > 1 else 0.0
+    return traffic.dense_bytes + touched(traffic, n_tokens) * traffic.expert_bytes + written_out
 
 
 def reading_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float) -> float:
     """Seconds to read the weights of a pass, and to unpack those that are stored in blocks."""
     packed = traffic.dense_packed + touched(traffic, n_tokens) * traffic.expert_packed
-    return touched_bytes(traffic, n_tokens) / (machine.bandwidth * eff.mbu) + packed * eff.unpack / machine.flops
+    return moved_bytes(traffic, n_tokens) / (machine.bandwidth * eff.mbu) + packed * eff.unpack / machine.flops
 
 
 def multiplying_s(traffic: Traffic, machine: Machine, eff: Efficiency, n_tokens: float, rows: float) -> float:

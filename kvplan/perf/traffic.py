@@ -9,14 +9,15 @@ from kvplan.core.roles import TOWERS
 from kvplan.perf.values import Growth, Traffic
 
 _APART = ("embedding", "lm_head", "next_token", "encoder", *TOWERS)  # an embedding looks up a row, the others stay out of a step
-FLOAT32 = 4
+FLOAT16, FLOAT32 = 2, 4
 
 
 class Shape(NamedTuple):
     """In what type the weights and the cache are, and over how many ranks each layer is split.
 
-    ``dtype`` is the type of weights that name no other. ``key_bytes`` and ``value_bytes`` are those of an element of the cache.
-    ``kv_ways`` are the ranks that divide the cache's heads.
+    ``dtype`` is the type of weights that name no other, ``linear`` that of linear layers which are quantized while they load;
+    ``unpacks``: matrices of 4 bits are written out in 16 before more than one row is multiplied. ``key_bytes`` and ``value_bytes``
+    are those of an element of the cache.
     """
 
     dtype: str
@@ -24,21 +25,24 @@ class Shape(NamedTuple):
     value_bytes: float = 2.0
     act_bytes: float = 2.0
     tp: int = 1
+    linear: str | None = None
+    unpacks: bool = False
 
 
 class _Held(NamedTuple):
-    """Weights that a step reads: bytes, parameters, and how many of these are stored in blocks."""
+    """Weights that a step reads: bytes, parameters, how many of these are stored in blocks, how many are written out in 16 bits."""
 
     n_bytes: float = 0.0
     n_params: int = 0
     n_packed: int = 0
+    n_unpacked: int = 0
 
 
 def traffic(model: ModelSpec, shape: Shape) -> Traffic:
     """What one of ``shape.tp`` ranks of ``model`` moves in a pass; embeddings that double as output rows are read, others not."""
     ways = shape.tp
-    dense, experts = _layers(model, shape.dtype)
-    head = _head(model, shape.dtype)
+    dense, experts = _layers(model, shape)
+    head = _head(model, shape)
     visited = experts.n_params - model.idle().get("expert", 0)
     moe = [(ffn, run.n_layers) for run in model.runs for ffn in run.layer.ffns if ffn.kind == "moe"]
     return Traffic(
@@ -56,35 +60,47 @@ def traffic(model: ModelSpec, shape: Shape) -> Traffic:
         n_moe_layers=sum(n for _, n in moe),
         dense_packed=(dense.n_packed + head.n_packed) / ways,
         expert_packed=experts.n_packed / ways,
+        unpacked_bytes=2.0 * FLOAT16 * (dense.n_unpacked + experts.n_unpacked) / ways,
     )
 
 
-def _layers(model: ModelSpec, dtype: str) -> tuple[_Held, _Held]:
+def _layers(model: ModelSpec, shape: Shape) -> tuple[_Held, _Held]:
     """Dense weights and routed experts; scales belong to both by their size."""
     dense, experts, scales = _Held(), _Held(), 0
     for group in model.groups():
         if group.role == "scale":
-            scales += group.run_bytes(dtype)
+            scales += group.run_bytes(shape.dtype)
         elif group.role == "expert":
-            experts = _plus(experts, group, dtype)
+            experts = _plus(experts, group, shape)
         elif group.role not in _APART:
-            dense = _plus(dense, group, dtype)
+            dense = _plus(dense, group, shape)
     factor = 1 + scales / max(1.0, dense.n_bytes + experts.n_bytes)
     return dense._replace(n_bytes=dense.n_bytes * factor), experts._replace(n_bytes=experts.n_bytes * factor)
 
 
-def _head(model: ModelSpec, dtype: str) -> _Held:
+def _head(model: ModelSpec, shape: Shape) -> _Held:
     """The output rows; without rows of their own those of the embedding."""
     found = _Held()
     for group in [group for group in model.weights if group.role == "lm_head"] or [g for g in model.weights if g.role == "embedding"][:1]:
-        found = _plus(found, group._replace(tied_to=None), dtype)
+        found = _plus(found, group._replace(tied_to=None), shape)
     return found
 
 
-def _plus(held: _Held, group: WeightGroup, dtype: str) -> _Held:
-    in_blocks = DTYPES[group.run_dtype or group.dtype or dtype].block_elems > 1
-    n = group.n_params
-    return _Held(held.n_bytes + group.run_bytes(dtype), held.n_params + n, held.n_packed + n * in_blocks)
+def run_dtype(group: WeightGroup, shape: Shape) -> str:
+    """The type in which a group is read and multiplied."""
+    made = shape.linear if group.is_linear else None
+    return group.run_dtype or group.dtype or made or shape.dtype
+
+
+def _plus(held: _Held, group: WeightGroup, shape: Shape) -> _Held:
+    kind, n = DTYPES[run_dtype(group, shape)], group.n_params
+    written_out = shape.unpacks and group.is_linear and kind.block_bytes < kind.block_elems
+    return _Held(
+        held.n_bytes + group._replace(run_dtype=kind.name).run_bytes(shape.dtype),
+        held.n_params + n,
+        held.n_packed + n * (kind.block_elems > 1),
+        held.n_unpacked + n * written_out,
+    )
 
 
 def _growth(model: ModelSpec, shape: Shape) -> tuple[Growth, ...]:

@@ -30,7 +30,8 @@ class Traffic(NamedTuple):
 
     ``dense_bytes`` are weights that every pass reads, ``expert_bytes`` those of all routed experts, of which a token visits
     ``n_active`` of ``n_experts`` in each of ``n_moe_layers``; ``dense_packed`` and ``expert_packed`` are how many of these weights are
-    stored in blocks and unpacked when they are read. ``token_flops`` is what a token costs in the layers beside experts,
+    stored in blocks and unpacked when they are read; ``unpacked_bytes`` are written and read besides by a pass with more than one row.
+    ``token_flops`` is what a token costs in the layers beside experts,
     ``expert_flops`` in those, ``row_flops`` what a row of logits costs. ``state_bytes`` are what a sequence's recurrent states hold: read
     and written in each step. ``hidden_bytes`` is a token's row between layers.
     """
@@ -49,6 +50,7 @@ class Traffic(NamedTuple):
     n_moe_layers: int = 0
     dense_packed: float = 0.0
     expert_packed: float = 0.0
+    unpacked_bytes: float = 0.0
 
 
 class Machine(NamedTuple):

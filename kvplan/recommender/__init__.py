@@ -3,14 +3,13 @@
 from typing import TYPE_CHECKING
 
 from kvplan.core.errors import RequestError
-from kvplan.estimator.answer import Candidate
 from kvplan.recommender.anywhere import places
 from kvplan.recommender.asking import Asked, cases
 from kvplan.recommender.case import GOALS, Case
-from kvplan.recommender.costs import cost_order, priced
+from kvplan.recommender.costs import cheapest, priced
 from kvplan.recommender.proposing import ladder, proposal, rejected
 from kvplan.recommender.request import Request, in_words
-from kvplan.recommender.result import Proposal, Recommendation, Rejected, Rung
+from kvplan.recommender.result import Elsewhere, Proposal, Recommendation, Rejected, Rung
 from kvplan.recommender.search import MOST_PROPOSED, Outcome, explore
 
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ def _said(outcome: Outcome, why_engine: str) -> Recommendation:
 
 def _anywhere(asked: Request) -> Recommendation:
     """The best proposal of each node, the smallest node first; with prices the cheapest first."""
+    if asked.prices and asked.goal is None:
+        asked = asked._replace(goal="cost")
     found = [(place, explore(place.asked.cases[0])) for place in places(asked)]
     served = [(place, outcome) for place, outcome in found if outcome.fitting]
     if not served:
@@ -74,16 +75,18 @@ def _anywhere(asked: Request) -> Recommendation:
             "nothing_fits", "no node of the catalogue serves this for certain", hint="a shorter --ctx, fewer at once, a smaller model"
         )
     named = [priced(proposal(outcome.bench, outcome.fitting[0]), place.price) for place, outcome in served]
-    order = sorted(range(len(named)), key=lambda i: cost_order(named[i], served[i][0].price)) if asked.prices else list(range(len(named)))
+    order = list(range(len(named)))
+    if asked.prices:
+        order = cheapest(order, named, [place for place, _ in served])
     first = served[order[0]]
     best = _said(first[1], "the usual server on such cards")
     return best._replace(proposals=tuple(named[i] for i in order[:MOST_PROPOSED]), anywhere=True)
 
 
-def _elsewhere(case: Case) -> tuple[Candidate, ...]:
+def _elsewhere(case: Case) -> tuple[Elsewhere, ...]:
     """The smallest nodes that would serve what was asked for."""
     options = case.options._replace(command=case.command if case.pasted else (), model=None if case.pasted else case.ref, budget=None)
     asked = Request(
         options._replace(engine=None if not case.pasted else options.engine, ctx=str(case.least_ctx), batch=str(case.least_sequences))
     )
-    return tuple(Candidate(place.gpu.id, place.n_gpus, place.headroom_bytes) for place in places(asked, MOST_ELSEWHERE))
+    return tuple(Elsewhere(place.gpu.id, place.n_gpus, place.headroom_bytes, place.form) for place in places(asked, MOST_ELSEWHERE))

@@ -23,13 +23,15 @@ _OLDEST = (7, 5)
 
 
 class Place(NamedTuple):
-    """A node that serves, with what was asked of it; ``price`` is that of an hour of all its cards, ``headroom_bytes`` what is left."""
+    """A node that serves, with what was asked of it; ``price`` is that of an hour of all its cards, ``headroom_bytes`` what is left with
+    the weights in ``form``, "" for the best there is."""
 
     gpu: Gpu
     n_gpus: int
     asked: Asked
     price: float | None
     headroom_bytes: int
+    form: str
 
 
 def places(request: Request, most: int = _MOST) -> tuple[Place, ...]:
@@ -38,12 +40,12 @@ def places(request: Request, most: int = _MOST) -> tuple[Place, ...]:
     prices = dict(request.prices)
     nodes = _by_size(request, prices)
     if prices:
-        found = (place for n, gpu in nodes for place, _ in _served(request, n, gpu, prices[gpu.id]))
+        found = (place for n, gpu in nodes for place in _served(request, n, gpu, prices[gpu.id]))
         return tuple(sorted(found, key=lambda place: place.price or 0))
     chosen: dict[str, list[Place]] = {}
     for n, gpu in nodes:
-        for place, form in _served(request, n, gpu, None):
-            same = chosen.setdefault(form, [])
+        for place in _served(request, n, gpu, None):
+            same = chosen.setdefault(place.form, [])
             same += [place] if len(same) < _EACH else []
         if sum(map(len, chosen.values())) >= most or len(chosen.get("", ())) >= _EACH:
             break
@@ -69,8 +71,8 @@ def _is_gguf(request: Request) -> bool:
     return checkpoint is not None and checkpoint.format == "gguf"
 
 
-def _served(request: Request, n: int, gpu: Gpu, price: float | None) -> Iterator[tuple[Place, str]]:
-    """The node where the first form of the weights that fits does, and that form's name, "" for the best there is."""
+def _served(request: Request, n: int, gpu: Gpu, price: float | None) -> Iterator[Place]:
+    """The node, where a form of the weights fits: with the first that does."""
     options = request.options._replace(gpu=f"{gpu.id}:{n}" if n > 1 else gpu.id)
     if not options.command and options.engine is None and not _is_gguf(request):
         options = options._replace(engine=SERVER)
@@ -82,13 +84,14 @@ def _served(request: Request, n: int, gpu: Gpu, price: float | None) -> Iterator
     best = _best_form(case, n)
     if best is not None:
         form, left = best
-        yield Place(gpu, n, Asked(asked.cases[:1], asked.why_engine), price and price * n, left), form
+        yield Place(gpu, n, Asked(asked.cases[:1], asked.why_engine), price and price * n, left, form)
 
 
 def _best_form(case: Case, n: int) -> tuple[str, int] | None:
     """The first form that fits when the model is spread over all cards, "" for the best there is, and what it leaves; None if none does."""
     bench = Bench(case)
-    spread = case.start._replace(tp=n, pp=1) if case.dialect.engine == SERVER and case.may_turn("tp") else case.start
+    free = case.dialect.engine == SERVER and case.may_turn("tp") and case.start.cards == 1
+    spread = case.start._replace(tp=n, pp=1) if free else case.start
     names = [form.name for form in case.forms] if case.may_turn("weights") else [spread.weights]
     for name in names:
         trial = settled(bench, spread._replace(weights=name))

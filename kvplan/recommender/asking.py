@@ -1,5 +1,6 @@
 """From a request to the case that the search works on."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError, did_you_mean
@@ -31,8 +32,19 @@ def cases(request: Request) -> Asked:
         return Asked((_case(request, options),), "it was asked for")
     ref, _ = on_paper.parted(options.model or "")
     found = choice(loaded(ref), machine.node(options, probe=False))
-    named = [_case(request, options._replace(engine=name)) for name in found.engines if _may(options, name)]
-    return Asked(tuple(named), found.why)
+    return Asked(tuple(_of_engines(request, options, found.engines)), found.why)
+
+
+def _of_engines(request: Request, options: Options, engines_named: Sequence[str]) -> Iterator[Case]:
+    """A case each; what the first one accepts, a later one may not know (flags to keep)."""
+    for n, name in enumerate(engines_named):
+        if not _may(options, name):
+            continue
+        try:
+            yield _case(request, options._replace(engine=name))
+        except RequestError:
+            if n == 0:
+                raise
 
 
 def _may(options: Options, engine: str) -> bool:
@@ -59,47 +71,71 @@ def _on_hardware(options: Options) -> Options:
     return options
 
 
-def _case(request: Request, options: Options) -> Case:
-    engine, version, parsed, _ = engines.asked(options)
-    speaks = dialect(engine.name)
-    ref, form = on_paper.parted(options.model or parsed.model or "")
+class _Named(NamedTuple):
+    """The model: ``ref``, in the scheme ``form`` on paper, which may stand behind its name (``by_name``); ``beside`` a command
+    that names one of its own."""
+
+    ref: str
+    form: str | None
+    by_name: bool
+    beside: bool
+
+    @property
+    def word(self) -> str:
+        """How commands name it."""
+        return f"{self.ref}:{self.form}" if self.form and self.by_name else self.ref
+
+
+def _named(options: Options, model: str) -> _Named:
+    ref, form = on_paper.parted(options.model or model)
     if options.dtype is not None and form is None:
         form = None if options.dtype == "auto" else options.dtype
-    pasted = len(options.command) > 1
-    both = pasted and options.model is not None
-    by_name = not both and on_paper.parted(f"{ref}:{form or 'q8_0'}")[1] is not None
-    command = _renamed(options.command, parsed.model or "", f"{ref}:{form}" if form and by_name else ref) if pasted else ()
-    n_cards = len(machine.node(options, probe=False).gpus)
-    command = command or speaks.plain(f"{ref}:{form}" if form and by_name else ref, n_cards=n_cards)
+    beside = _is_pasted(options) and options.model is not None
+    by_name = not beside and on_paper.parted(f"{ref}:{form or 'q8_0'}")[1] is not None
+    return _Named(ref, form, by_name, beside)
+
+
+def _is_pasted(options: Options) -> bool:
+    """Whether there is a command with words of its own; a program's name alone says nothing."""
+    return len(options.command) > 1
+
+
+def _case(request: Request, options: Options) -> Case:
+    engine, version, parsed, _ = engines.asked(options)
+    speaks, named = dialect(engine.name), _named(options, parsed.model or "")
+    command = speaks.plain(named.word, n_cards=len(machine.node(options, probe=False).gpus))
+    if _is_pasted(options):
+        command = options.command if named.beside else _renamed(options.command, parsed.model or "", named.word)
     alone = options._replace(
-        model=options.model if both else None, engine=f"{engine.name}@{version}", command=command, ctx=None, batch=None, prompt=None,
-        dtype=None if by_name else options.dtype,
+        model=options.model if named.beside else None, engine=f"{engine.name}@{version}", command=command, ctx=None, batch=None,
+        prompt=None, dtype=None if named.by_name else options.dtype,
     )  # fmt: skip
-    plain = alone._replace(kv_dtype=None, tp=None, pp=None)
-    base, first = answer(plain, elsewhere=False), answer(alone, elsewhere=False)
-    start = speaks.read(first, form)
-    return _sized(
-        Case(
-            ref=ref,
-            form=form,
-            model=first.model if form is None else loaded(ref),
-            command=command,
-            pasted=pasted,
-            options=plain,
-            dialect=speaks,
-            base=speaks.read(base, form),
-            start=start,
-            first=first,
-            goal=request.goal,
-            least_ctx=0,
-            least_sequences=_count(options.batch, "--concurrency") or 1,
-            ctx_said=options.ctx is not None,
-            keep=_kept(request, options, speaks),
-            stored_bits=8.0 * first.model.weight_bytes / max(1, first.model.n_params),
-            by_name=by_name,
-        ),
-        _count(options.ctx, "--ctx"),
-        start,
+    first = answer(alone, elsewhere=False)
+    return _sized(_begin(request, options, alone, first, named), _count(options.ctx, "--ctx"), speaks.read(first, named.form))
+
+
+def _begin(request: Request, options: Options, alone: Options, first: Estimate, named: _Named) -> Case:
+    """The case but for its sizes; ``alone`` is what its command says by itself, with kvplan's own options of precision."""
+    speaks, plain = dialect(first.engine), alone._replace(kv_dtype=None, tp=None, pp=None)
+    return Case(
+        ref=named.ref,
+        form=named.form,
+        model=first.model if named.form is None else loaded(named.ref),
+        command=alone.command,
+        pasted=_is_pasted(options),
+        options=plain,
+        dialect=speaks,
+        base=speaks.read(answer(plain, elsewhere=False), named.form),
+        start=speaks.read(first, named.form),
+        first=first,
+        goal=request.goal,
+        least_ctx=0,
+        least_sequences=_count(options.batch, "--concurrency") or 1,
+        ctx_said=options.ctx is not None,
+        keep=_kept(request, options, speaks),
+        stored_bits=8.0 * first.model.weight_bytes / max(1, first.model.n_params),
+        by_name=named.by_name,
+        whole_nodes=bool(request.prices),
     )
 
 
@@ -154,7 +190,8 @@ def estimate_of(case: Case, plan: Plan) -> tuple[str, ...]:
     words = [word for flag, value in hardware if value is not None for word in (flag, value)]
     scheme = None if case.by_name else rewriting.on_paper(case, plan)
     words += ["--dtype", scheme] if scheme else []
-    return ("kvplan", "estimate", *words, "--", *rewriting.command(case, plan))
+    named = (node.model,) if node.model is not None else ()
+    return ("kvplan", "estimate", *named, *words, "--", *rewriting.command(case, plan))
 
 
 __all__ = ["Asked", "Estimate", "cases", "estimate_of"]

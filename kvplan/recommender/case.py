@@ -78,7 +78,8 @@ class Case(NamedTuple):
 
     ``form`` is the scheme that the weights lie in on paper, ``by_name``: it can stand behind the model's name; else ``--dtype`` says
     it. ``least_ctx`` tokens and ``least_sequences`` must be served; ``ctx_said``: the first was asked for. ``keep`` are knobs that
-    stay, ``forms`` the ways in which weights may lie, ``stored_bits`` the bits of a parameter as they do.
+    stay, ``forms`` the ways in which weights may lie, ``stored_bits`` the bits of a parameter as they do. ``whole_nodes``: all cards of a
+    node are paid for, those that idle too.
     """
 
     ref: str
@@ -98,6 +99,7 @@ class Case(NamedTuple):
     keep: frozenset[str]
     stored_bits: float
     by_name: bool = True
+    whole_nodes: bool = False
     forms: tuple[Form, ...] = ()
 
     @property

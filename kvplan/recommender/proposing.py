@@ -57,7 +57,7 @@ def _in_order(case: Case, plan: Plan) -> Sequence[str]:
 def _flag(case: Case, knob: str, plan: Plan) -> tuple[str, str, str]:
     """The flag, what it said, what it says; of weights that nothing is loaded for, the model's name."""
     said, base = case.dialect.said, case.base
-    spelled = case.dialect.spellings[knob][0].flag
+    spelled = " ".join(one.flag for one in case.dialect.spellings[knob])
     before, after = said(knob, base), said(knob, plan)
     if knob == "weights" and before == after:
         return "model", rewriting.model_name(case, base), rewriting.model_name(case, plan)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from kvplan.core.ledger import Finding, Fix
 from kvplan.estimator import Estimate
-from kvplan.estimator.answer import Candidate
 from kvplan.recommender.case import Case
 from kvplan.recommender.plan import Form, Plan, Risk
 
@@ -48,6 +47,15 @@ class Rung(NamedTuple):
     verdict: str
 
 
+class Elsewhere(NamedTuple):
+    """A node that would do, with the weights in this form, "" for the best there is."""
+
+    gpu: str
+    n_devices: int
+    headroom_bytes: int
+    weights: str
+
+
 class Recommendation(NamedTuple):
     """Proposals, the best first; ``elsewhere`` are the smallest nodes that would do where there is none.
 
@@ -59,7 +67,7 @@ class Recommendation(NamedTuple):
     proposals: tuple[Proposal, ...]
     rejected: tuple[Rejected, ...]
     ladder: tuple[Rung, ...]
-    elsewhere: tuple[Candidate, ...]
+    elsewhere: tuple[Elsewhere, ...]
     anywhere: bool = False
 
     @property

@@ -17,6 +17,7 @@ _CHECKPOINT = 0.75
 _EAGER, _ON_HOST, _ALL_ON_HOST, _SHORTER = 1.5, 3.0, 12.0, 0.9
 _HOST_IS_SLOWER = 10
 _EPSILON = 1e-9
+_ALIKE = 1.03
 
 
 def score(bench: Bench, trial: Trial) -> float:
@@ -33,7 +34,7 @@ def score(bench: Bench, trial: Trial) -> float:
 def _eased(case: Case, plan: Plan) -> float:
     """What was given up to make room, in points of risk."""
     found = 0.0
-    if case.start.graphs and not plan.graphs:
+    if not plan.graphs:
         found += _EAGER
     if plan.step_tokens and plan.step_tokens < case.start.step_tokens:
         found += math.log2(case.start.step_tokens / plan.step_tokens) / 4
@@ -66,16 +67,20 @@ def value(bench: Bench, trial: Trial) -> float:
         return 1 / (seconds_per_token(alone) or _read_bytes(alone) / 1e12)
     if goal in ("throughput", "cost"):
         per_s = tokens_per_s(trial.found) or plan.sequences * plan.dp
-        return per_s / (plan.cards if goal == "cost" else 1)
+        return per_s / (plan.cards if goal == "cost" and not bench.case.whole_nodes else 1)
     return plan.sequences * plan.dp
 
 
 def is_beaten(bench: Bench, trial: Trial, others: list[Trial]) -> bool:
-    """Whether another gives as much of the goal for no more risk, cards, stages, changes or checkpoints to find, and less of one."""
-    mine = _costs(bench, trial)
+    """Whether another gives as much of the goal for no more risk, cards, stages, changes or checkpoints to find, and less of one.
+
+    Hundredths of the goal are beyond what estimates of speed know, and count only where all else is equal.
+    """
+    given, costs = value(bench, trial), _costs(bench, trial)
     for other in others:
-        theirs = _costs(bench, other)
-        if theirs != mine and all(one <= another for one, another in zip(theirs, mine, strict=True)):
+        theirs, gives = _costs(bench, other), value(bench, other)
+        as_cheap = all(one <= another for one, another in zip(theirs, costs, strict=True))
+        if as_cheap and (gives > given or (theirs != costs and gives * _ALIKE >= given)):
             return True
     return False
 
@@ -84,4 +89,4 @@ def _costs(bench: Bench, trial: Trial) -> tuple[float, ...]:
     case, plan = bench.case, trial.plan
     changes = len(rewriting.changed(case, plan)) if case.pasted else 0
     risk = quality.risk(case, plan).weight + _eased(case, plan)
-    return (-value(bench, trial), -plan.ctx_tokens, risk, rewriting.form(case, plan).needs_checkpoint, plan.cards, plan.pp, changes)
+    return (-plan.ctx_tokens, risk, rewriting.form(case, plan).needs_checkpoint, plan.cards, plan.pp, changes)

@@ -28,7 +28,7 @@ def explore(case: Case) -> Outcome:
     looked = [settled(bench, plan) for plan in structures(case)]
     if not any(holds(bench, trial) for trial in looked):
         nearest = sorted(looked, key=lambda trial: (trial.plan.cache != case.start.cache, trial.short_bytes))
-        looked += islice((found for trial in nearest if (found := left_behind(bench, trial)) is not None), MOST_SPLIT)
+        looked += islice(left_behind(bench, nearest), MOST_SPLIT)
     fitting = sorted((trial for trial in looked if holds(bench, trial)), key=lambda trial: -_promise(bench, trial))
     best = [_chosen(bench, trial) for trial in fitting[:MOST_GROWN]]
     best = [trial for trial in best if not is_beaten(bench, trial, best)]

@@ -8,6 +8,7 @@ from kvplan.core.units import GIB, KIB, MIB, format_size
 from kvplan.estimator import Estimate
 from kvplan.render import json_
 from kvplan.render.envelope import enveloped
+from kvplan.render.speed import short
 from kvplan.render.table import aligned
 
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
@@ -22,6 +23,8 @@ _WORDS = {
     "bytes_per_token": "cache per token",
     "marginal_bytes_per_token": "cache per further token",
 }
+
+_ROUGH = ("decode_tokens_per_s",)
 
 
 def text(found: Comparison) -> str:
@@ -66,7 +69,7 @@ def _shown(name: str, value: float | str | None) -> str:
         return value.replace("_", " ")
     if "bytes" in name:
         return f"{'−' if value < 0 else ''}{format_size(abs(int(value)))}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) else short(value) if name in _ROUGH else f"{value:.2f}"
 
 
 def _summary(found: Comparison) -> Iterator[str]:

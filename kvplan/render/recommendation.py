@@ -7,7 +7,9 @@ from kvplan.estimator import Estimate
 from kvplan.recommender import Proposal, Recommendation, Rung
 from kvplan.recommender.case import Case
 from kvplan.recommender.plan import AUTO, STORED, Plan
+from kvplan.recommender.result import Elsewhere
 from kvplan.render.shell import line
+from kvplan.render.speed import short
 from kvplan.render.table import aligned
 
 
@@ -31,7 +33,7 @@ def _heading(found: Recommendation) -> str:
     goal = f"goal {case.goal}" if case.goal else "no goal said"
     assumed = "" if case.ctx_said or case.pasted else " (no --ctx was said)"
     engine = "" if found.anywhere else f" · {first.engine} {first.version}: {found.why_engine}"
-    return f"{case.model.id} on {where}{engine}\n{goal} · at least {max(case.least_ctx, 1):,} tokens × {case.least_sequences}{assumed}"
+    return f"{case.model.id} on {where}{engine}\n{goal} · at least {max(case.least_ctx, 1):,} tokens × {case.least_sequences:,}{assumed}"
 
 
 def node_name(found: Estimate) -> str:
@@ -54,7 +56,8 @@ def _proposal(case: Case, head: str, proposal: Proposal) -> Iterator[str]:
     speed = proposal.full.performance
     if speed is not None:
         per_s, first = speed.decode_tokens_per_s, speed.ttft_s
-        yield f"   {per_s.low:,.0f} – {per_s.high:,.0f} tokens/s in all, first token after {first.low:.2g} – {first.high:.2g} s"
+        wait = f"{short(first.low)} – {short(first.high)} s"
+        yield f"   {short(per_s.low)} – {short(per_s.high)} tokens/s in all; a prompt of {speed.of.demand.prompt_tokens:,} waits {wait}"
     if proposal.cost is not None:
         yield f"   {proposal.cost:.2f} for a million tokens"
     if proposal.risk.weight:
@@ -72,7 +75,9 @@ def sizes(case: Case, plan: Plan) -> str:
     cache = "16-bit cache" if plan.cache == AUTO else f"{plan.cache} cache"
     parts = [f"{name} {ways}" for name, ways in (("tp", plan.tp), ("pp", plan.pp), ("dp", plan.dp)) if ways > 1]
     spread = f", {' · '.join(parts)}" if parts else ""
-    return f"{weights}, {cache}, {plan.ctx_tokens:,} tokens × {plan.sequences:,}{spread}"
+    sure = case.promised(plan)
+    at_most = "" if sure == plan.sequences else f" (up to {plan.sequences:,} at once)"
+    return f"{weights}, {cache}, {plan.ctx_tokens:,} tokens × {sure:,}{at_most}{spread}"
 
 
 def _effect(n_bytes: int | None) -> str:
@@ -86,6 +91,11 @@ def _advice(proposal: Proposal) -> Iterator[str]:
         yield f"{finding.level}[{finding.rule}]: {finding.message}"
         if finding.hint:
             yield f"  hint: {finding.hint}"
+
+
+def _elsewhere(node: Elsewhere) -> str:
+    cards = node.gpu if node.n_devices == 1 else f"{node.n_devices} × {node.gpu}"
+    return f"{cards} ({node.weights} weights)" if node.weights else cards
 
 
 def _ladder(found: Recommendation) -> Iterable[str]:
@@ -109,7 +119,6 @@ def _nothing(found: Recommendation) -> Iterator[str]:
         yield f"nearest miss: {line(found.nearest.command)}"
         yield f"  {found.nearest.why}"
     if found.elsewhere:
-        cards = (node.gpu if node.n_devices == 1 else f"{node.n_devices} × {node.gpu}" for node in found.elsewhere)
-        yield f"smallest that would do: {' · '.join(cards)}"
+        yield f"smallest that would do: {' · '.join(map(_elsewhere, found.elsewhere))}"
     else:
         yield f"nothing in the catalogue would do at {format_count(found.case.least_ctx)} tokens"

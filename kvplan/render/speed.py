@@ -6,7 +6,7 @@ from kvplan.core.units import format_size
 from kvplan.perf import Machine, Performance, Range
 from kvplan.perf.efficiency import efficiency
 from kvplan.perf.roofline import crossover, decode_step
-from kvplan.perf.steps import touched_bytes
+from kvplan.perf.steps import moved_bytes
 
 
 def lines(found: Performance) -> tuple[str, str]:
@@ -27,9 +27,9 @@ def explanation(found: Performance) -> str:
 def _lines(found: Performance) -> Iterable[str]:
     asked = found.of
     eff, demand = efficiency(asked.engine, asked.machine.memory), asked.demand
-    step, n_bytes = decode_step(asked.traffic, asked.machine, eff, demand), touched_bytes(asked.traffic, demand.batch)
+    step, n_bytes = decode_step(asked.traffic, asked.machine, eff, demand), moved_bytes(asked.traffic, demand.batch)
     yield (
-        f"a step of {demand.batch:,} reads {format_size(round(n_bytes))} of weights at {eff.mbu:.0%} of "
+        f"a step of {demand.batch:,} moves {format_size(round(n_bytes))} of weights at {eff.mbu:.0%} of "
         f"{asked.machine.bandwidth / 1e9:,.0f} GB/s: {_ms(step.reading)}; its products take {_ms(step.multiplying)}, the longer one counts"
     )
     yield f"caches and states {_ms(step.attending)}, launches and sampling {_ms(step.waiting)}{_linked(step.linking)}: {_ms(step.total)}"
@@ -57,13 +57,13 @@ def _ms(seconds: float) -> str:
 
 
 def _figure(found: Range, unit: str) -> str:
-    return f"{_short(found.best)} {unit} ({_span(found, 1)})"
+    return f"{short(found.best)} {unit} ({_span(found, 1)})"
 
 
 def _span(found: Range, factor: float) -> str:
-    return f"{_short(found.low * factor)} – {_short(found.high * factor)}"
+    return f"{short(found.low * factor)} – {short(found.high * factor)}"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Two digits that count, three from a hundred on: no range here is narrower."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}"

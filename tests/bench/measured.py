@@ -11,7 +11,7 @@ from kvplan import perf
 from kvplan.core.device import Gpu
 from kvplan.core.errors import KvplanError
 from kvplan.core.model import ModelSpec
-from kvplan.estimator import speed
+from kvplan.estimator import rates
 from kvplan.hardware import catalog
 from kvplan.perf.steps import cache_bytes
 from kvplan.perf.traffic import Shape, traffic
@@ -95,15 +95,15 @@ def _case(row: dict[str, str]) -> Case:
     n_gpus = int(row["n_gpus"])
     tp = n_gpus if row["parallel"].startswith("TP") else 1
     kv = _KV_BYTES.get(row["kv_dtype"], 2.0)
-    plain, products = speed.peaks(gpu, model, engine)
+    plain, products = rates.peaks(gpu, rates.main_dtype(model), engine)
     if not gpu.bandwidth_gb_s or not plain:
         raise OutOfScopeError(f"{gpu.name}: bandwidth or arithmetic unknown")
     machine = perf.Machine(
-        memory=speed.memory(gpu),
+        memory=rates.memory(gpu),
         bandwidth=gpu.bandwidth_gb_s * 1e9,
         flops=plain * 1e12,
         product_flops=products * 1e12,
-        link_bandwidth=speed.link(gpu.interconnect),
+        link_bandwidth=rates.link(gpu.interconnect),
         tp=tp,
         pp=n_gpus // tp,
     )

@@ -91,7 +91,7 @@ def test_a_pasted_command_keeps_its_words(kvplan: Run) -> None:
 def test_a_command_that_fits_is_left_alone(kvplan: Run) -> None:
     words = ("vllm", "serve", "qwen3-8b", "--max-model-len", "4096", "--max-num-seqs", "2")
     ran = kvplan("recommend", "--gpu", "l4", "--", *words)
-    assert f"1. weights as stored, 16-bit cache, 4,096 tokens × 2\n   {' '.join(words)}\n" in ran.out
+    assert f"1. weights as stored, 16-bit cache, 4,096 tokens × 1 (up to 2 at once)\n   {' '.join(words)}\n" in ran.out
     assert "as it is: nothing to change" in ran.out
 
 
@@ -189,3 +189,46 @@ def test_a_gguf_file_is_run_as_it_lies(kvplan: Run, tmp_path: Path) -> None:
     found = answer(kvplan, str(path), "--gpu", "rtx-3060-12")["proposals"]
     assert {(one["engine"], one["plan"]["weights"], one["needs_checkpoint"]) for one in found} == {("llama.cpp", "stored", False)}
     assert found[0]["command"][:3] == ["llama-server", "-m", str(path)]
+
+
+def test_a_wasteful_command_stays_first_and_what_it_gives_away_is_said(kvplan: Run) -> None:
+    words = ("vllm", "serve", "qwen3-8b", "--max-model-len", "4096", "--max-num-seqs", "8", "--enforce-eager", "--kv-cache-dtype", "fp8")
+    ran = kvplan("recommend", "--gpu", "h100-sxm", "--", *words)
+    first, *others = [line.strip() for line in ran.out.splitlines() if line.startswith("   vllm serve")]
+    assert first == " ".join(words)
+    assert any("--enforce-eager" not in other and "--kv-cache-dtype fp8" not in other for other in others)
+    assert "note[KV436]" in ran.out
+    kept = kvplan("recommend", "--gpu", "h100-sxm", "--keep", "enforce-eager,kv-cache-dtype", "--", *words)
+    assert kept.out.count("   vllm serve") == 1
+    assert "KV436" not in kept.out
+
+
+def test_prices_ask_for_the_cheapest_token_and_name_each_card_once(kvplan: Run, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.tsv"
+    prices.write_text("h100-sxm\t2.5\nl4\t0.7\n")
+    ran = kvplan("recommend", "qwen3-8b", "--gpu", "any", "--price", str(prices), "--json")
+    found = json.loads(ran.out)
+    assert found["goal"] == "cost"
+    costs = [proposal["cost_per_million_tokens"] for proposal in found["proposals"]]
+    assert len(costs) == 2
+    assert costs == sorted(costs)
+
+
+def test_flags_of_the_first_engine_may_be_kept(kvplan: Run) -> None:
+    assert kvplan("recommend", "qwen3-8b", "--gpu", "l4", "--keep", "max-model-len,quantization").code == 0
+
+
+def test_a_model_beside_a_command_leaves_its_words(kvplan: Run) -> None:
+    ran = kvplan("recommend", "qwen3-8b", "--gpu", "l4", "--", "vllm", "serve", "/models/x", "--max-model-len", "40960")
+    assert "vllm serve /models/x --max-model-len 7168\n" in ran.out
+
+
+def test_as_many_cards_as_a_command_takes_are_looked_for(kvplan: Run) -> None:
+    ran = kvplan("recommend", "--gpu", "any", "--", "vllm", "serve", "llama-3.1-70b", "-tp", "4", "--max-model-len", "8192")
+    assert ran.code == 0
+    assert "1. 4 × " in ran.out
+
+
+def test_what_is_in_4_bits_already_stays_as_it_is(kvplan: Run) -> None:
+    ran = kvplan("recommend", "gpt-oss-20b", "--gpu", "m4-max-128")
+    assert "1. mxfp4_moe weights" in ran.out

@@ -6,7 +6,7 @@ from kvplan import perf
 from kvplan.perf import Demand, Growth, Machine, Traffic, performance
 from kvplan.perf.efficiency import APART, REREAD, SCORE_PASSES_BYTES, Efficiency, efficiency
 from kvplan.perf.roofline import decode_step, overlap, packed
-from kvplan.perf.steps import Prompts, Step, cache_bytes, decode, linking_s, prefill, product_rate, touched, touched_bytes
+from kvplan.perf.steps import Prompts, Step, cache_bytes, decode, linking_s, moved_bytes, prefill, product_rate, touched
 
 DENSE = Traffic(32, 14e9, 13e9, 0.25e9, (Growth(131072, 524288, 1024, 4.0),), 8192)
 MIXTURE = DENSE._replace(dense_bytes=2e9, token_flops=2e9, expert_bytes=32e9, expert_flops=4e9, n_experts=64, n_active=4, n_moe_layers=32)
@@ -84,7 +84,7 @@ def test_a_batch_touches_experts_as_often_as_chance_has_it() -> None:
     assert touched(DENSE, 8) == 0
     assert touched(MIXTURE, 1) == pytest.approx(4 / 64)
     assert touched(MIXTURE, 2) == pytest.approx(1 - (60 / 64) ** 2)
-    assert touched_bytes(MIXTURE, 10_000) == pytest.approx(34e9)
+    assert moved_bytes(MIXTURE, 10_000) == pytest.approx(34e9)
 
 
 def test_a_window_bounds_what_a_step_reads_and_a_prompt_multiplies() -> None:

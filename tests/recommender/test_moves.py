@@ -47,7 +47,7 @@ def test_a_move_says_what_why_and_where_from(move: Move) -> None:
     assert move.SOURCE
     assert set(move.KNOBS) <= set(KNOBS)
     assert move.LOWERS in ("needed", "total", "short", None)
-    assert bool(move.KNOBS) == (move.LOWERS is not None)
+    assert move.KNOBS or move.LOWERS is None
 
 
 def test_the_advice_has_one_order() -> None:
@@ -70,7 +70,7 @@ def test_a_move_never_raises_what_it_claims_to_lower(move: Move, command: str, o
         after = bench.demand(plan)
         if after.found is None:
             continue
-        assert lowered(move, after) <= lowered(move, before)
+        assert move.LOWERS is None or lowered(move, after) <= lowered(move, before)
         last = plan
     if last is not None:
         assert all(isinstance(finding, Finding) for finding in move.said(found.start, last, found))

@@ -55,7 +55,7 @@ class LlamaCppEngine:
         tokens = settings.n_ctx if settings.kv_unified else ceil_to(settings.n_ctx // settings.n_parallel, pad)
         return (tokens or None), settings.n_parallel
 
-    def pace(self, settings: Settings) -> Pace | None:
+    def pace(self, settings: Settings, model: ModelSpec) -> Pace | None:
         """Micro-batches through the layers of one card after the other, or of all at once; drafting is not modeled."""
         if settings.drafting is not None or not settings.devices or not settings.offload_kqv:
             return None

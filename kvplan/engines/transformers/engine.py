@@ -8,7 +8,7 @@ from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Pace
+from kvplan.core.pace import UNPACKED, Pace
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
@@ -103,9 +103,9 @@ class TransformersEngine:
         """None: it allocates as it goes."""
         return None, None
 
-    def pace(self, settings: Settings) -> Pace:
+    def pace(self, settings: Settings, model: ModelSpec) -> Pace:
         """A batch at a time, its prompts in one pass."""
-        return Pace("eager", settings.dtype, eager_scores=settings.attn == "eager", together=True)
+        return Pace("eager", settings.dtype, eager_scores=settings.attn == "eager", together=True, unpacks=model.quantization in UNPACKED)
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""

@@ -6,11 +6,12 @@ from types import MappingProxyType
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Pace
+from kvplan.core.pace import UNPACKED, Pace
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import command, spelled
 from kvplan.engines.vllm.deployment import Deployment
 from kvplan.engines.vllm.drafting import speculative
+from kvplan.engines.vllm.loaded import quantized_on_load
 from kvplan.engines.vllm.resolve import resolve
 from kvplan.engines.vllm.said import Said
 from kvplan.engines.vllm.settings import Settings
@@ -66,7 +67,7 @@ class VllmEngine:
         """``--max-model-len`` and ``--max-num-seqs``."""
         return settings.max_model_len, settings.max_num_seqs
 
-    def pace(self, settings: Settings) -> Pace | None:
+    def pace(self, settings: Settings, model: ModelSpec) -> Pace | None:
         """Prompts in chunks, steps as graphs; drafting and weights that stay on the host are not modeled."""
         if settings.speculative is not None or settings.cpu_offload_bytes:
             return None
@@ -77,6 +78,8 @@ class VllmEngine:
             tp=settings.tp,
             pp=settings.pp,
             dp=settings.dp,
+            linear=quantized_on_load(model, settings),
+            unpacks=settings.quantization in UNPACKED,
         )
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:

@@ -68,9 +68,11 @@ class LlamaCppDialect:
     def forms(self, case: Case) -> Sequence[Form]:
         """A GGUF as it lies; else the types that quantizers publish, from 16 bits down."""
         if case.form is not None:
-            return (Form(case.form, case.stored_bits, on_load=False, how=f"--dtype names it: {_how(case.form)}"),)
+            return (Form(case.form, case.stored_bits, on_load=False, how=_how(case.form)),)
         if case.model.checkpoint is not None and case.model.checkpoint.format == "gguf":
             return (Form(STORED, case.stored_bits, on_load=False),)
+        if case.model.quantization == _MXFP4.name.partition("_")[0]:
+            return (_MXFP4,)
         most = case.stored_bits + 1
         return tuple(Form(name, bits, on_load=False, how=_how(name)) for name, bits in _TYPES.items() if bits <= most)
 
@@ -87,6 +89,9 @@ class LlamaCppDialect:
 
 _TYPES = {"bf16": 16.0, "q8_0": 8.5, "q6_k": 6.56, "q5_k_m": 5.7, "q4_k_m": 4.85, "q3_k_m": 3.9}
 """Bits a parameter. Source: llama.cpp tools/quantize/README.md, bits per weight of Llama 3.1 8B; the bytes are counted tensor by tensor."""
+
+_MXFP4 = Form("mxfp4_moe", 4.25, how="its publisher's GGUF keeps the experts as they were trained")
+"""What is quantized already is not made smaller by any other type. Source: llama.cpp b11434 tools/quantize, MXFP4_MOE."""
 
 
 def _how(name: str) -> str:

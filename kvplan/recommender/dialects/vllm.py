@@ -93,7 +93,7 @@ class VllmDialect:
 
 
 _AWQ = Form("awq", 4.25, on_load=False, how="look for an AWQ checkpoint, or make one with llm-compressor's AWQModifier")
-_HOW_GIVEN = "--dtype names it: such a checkpoint must exist"
+_HOW_GIVEN = "such a checkpoint must exist"
 _ON_LOAD = {
     "fp8": Form("fp8", 8, on_load=True),
     "bitsandbytes": Form("bitsandbytes", 4.5, on_load=True),

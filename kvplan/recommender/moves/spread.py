@@ -15,6 +15,9 @@ LOWERS = "needed"
 EASES = False
 SOURCE = "vLLM docs, configuration/optimization.md and serving/parallelism_scaling.md"
 
+MANY = ("throughput", "concurrency", "cost")
+"""Goals of those who serve many."""
+
 
 def plans(plan: Plan, case: Case) -> Iterator[Plan]:
     """Twice, four times, … as many cards to each layer, and stages where that does not use all; replicas where many are to be served."""
@@ -33,7 +36,7 @@ def plans(plan: Plan, case: Case) -> Iterator[Plan]:
 def _replicas(plan: Plan, case: Case, n_gpus: int) -> Iterator[Plan]:
     """Copies of a dense model over all cards; experts would be spread over the copies."""
     dense = not any(ffn.kind == "moe" for run in case.model.runs for ffn in run.layer.ffns)
-    if case.goal not in ("throughput", "concurrency", "cost") or plan.cards != 1 or not dense or not case.may_turn("dp"):
+    if case.goal not in MANY or plan.cards != 1 or not dense or not case.may_turn("dp"):
         return
     for ways in range(1, n_gpus):
         if _is_usual(ways) and n_gpus % ways == 0:
@@ -50,6 +53,5 @@ def said(before: Plan, after: Plan, case: Case) -> Iterator[Finding]:
         stages = "" if after.pp == 1 else f" in {after.pp} stages"
         copies = "" if after.dp == 1 else f" in {after.dp} replicas, each with its own sequences"
         message = f"{after.cards} cards{stages}{copies}: vLLM takes one unless it is told"
-        yield Finding(
-            "KV430", "note", message, "replicas (--data-parallel-size) serve more where one card holds the model: --goal throughput"
-        )
+        hint = "replicas (--data-parallel-size) serve more where one card holds the model: --goal throughput"
+        yield Finding("KV430", "note", message, "" if case.goal in MANY else hint)
