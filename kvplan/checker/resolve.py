@@ -61,7 +61,7 @@ def _n_gpus(server: Server, said: Reading, card: Card) -> int | None:
         return server.gpus.n_gpus
     if card.n_gpus is not None and (server.gpus.names or said.engine in _TAKES_ALL):
         return card.n_gpus
-    return None if None in (said.tp, said.pp, said.dp) else _n_needed(said)
+    return None if card.is_machine or None in (said.tp, said.pp, said.dp) else _n_needed(said)
 
 
 def _split(read: Read, tp: int) -> tuple[tuple[str, ...], int]:

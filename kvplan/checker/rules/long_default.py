@@ -7,7 +7,6 @@ from kvplan.checker.wording import context_flags, found, on
 from kvplan.core.ledger import Fix
 from kvplan.estimator import Estimate
 
-IDS = ("KV508",)
 _FAR = 8  # times the typical length
 _LONG_TOKENS = 65_536  # of a default that few requests need
 _FEW = 4  # sequences of it, which then fill the pool

@@ -8,7 +8,6 @@ from kvplan.checker.case import Case, Found, Tried
 from kvplan.checker.wording import assumed, context_flags, found, on
 from kvplan.core.ledger import Refusal
 
-IDS: tuple[str, ...] = ()  # the engines' ids, whose pages are the engines'
 _BY_MEMORY = ("load", "profile", "kv_check", "capture")
 _FOLLOWS = {"KV103": "KV105"}  # of weights that are too large nothing is left for the pool
 

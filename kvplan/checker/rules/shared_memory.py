@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
-IDS = ("KV510",)
 _POD_KINDS = ("kubernetes", "kserve", "kserve-llm", "production-stack", "vllm-runtime", "dynamo")
 
 

@@ -8,7 +8,6 @@ from kvplan.checker.reading import NEWEST
 from kvplan.checker.wording import assumed, context_flags, found
 from kvplan.core.ledger import Finding
 
-IDS: tuple[str, ...] = ()  # the engines' ids, whose pages are the engines'
 _NOTES = ("KV203", "KV213")
 _UNASKED = ("KV325",)  # the pool against a load that nobody named; preemption.py knows the typical one
 _SAID_BETTER = {"KV201": ("KV110",), "KV210": ("KV140",)}  # by a refusal of the engine

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
-IDS = ("KV591",)
-
 
 def check(case: Case) -> Iterator[Found]:
     """A note, once a server: its flags are listed, its memory is not checked."""
