@@ -34,7 +34,7 @@ def apply(found: Sequence[Found], path: Path) -> tuple[tuple[Found, ...], tuple[
         mark = fingerprint(one)
         if left[mark] > 0:
             left[mark] -= 1
-            known.append(Suppressed(one, f"known to {path.name}"))
+            known.append(Suppressed(one, f"known to {path.name}", in_source=False))
         else:
             kept.append(one)
     return tuple(kept), tuple(known)
