@@ -6,9 +6,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from kvplan import _discover
-from kvplan.checker import baseline, starts, suppress, walk
+from kvplan.checker import baseline, config_files, starts, suppress, walk
 from kvplan.checker.case import Found
 from kvplan.checker.config import Config, find
+from kvplan.checker.documents import vllm_config
 from kvplan.checker.judge import judge
 from kvplan.checker.models import Sources
 from kvplan.checker.report import Report, in_order
@@ -33,7 +34,7 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
     unreadable: list[Unreadable] = []
     servers: list[Server] = []
     lines: dict[str, Sequence[str]] = {}
-    n_files = 0
+    n_files, configs = 0, set[str]()
     for file in walk.texts(tree, variables, unreadable):
         n_files += 1
         for held in _joined(list(_servers(file))):
@@ -41,7 +42,10 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
             if isinstance(held, Unreadable):
                 unreadable.append(held)
             else:
-                servers.append(held)
+                server, path = config_files.joined(held, file)
+                configs.update([path] if path else [])
+                servers.append(server)
+    servers = [one for one in servers if not (one.kind == vllm_config.KIND and one.file in configs)]
     checked = cases(servers, _given(config, tree, online=online))
     found = _selected(judge(checked, tuple(dict.fromkeys(unreadable)), strict=config.strict), config)
     kept, suppressed = suppress.apply(found, lines)
