@@ -9,6 +9,8 @@ from kvplan.checker.wording import assumed, context_flags, found
 from kvplan.core.ledger import Finding
 
 _NOTES = ("KV203", "KV213")
+_NOT_OURS = ("KV009", "KV014", "KV211", "KV301", "KV320", "KV321", "KV330", "KV333")
+"""What kvplan doesn't know or count, which is no fault of the deployment: a note."""
 _UNASKED = ("KV325",)  # the pool against a load that nobody named; preemption.py knows the typical one
 _SAID_BETTER = {"KV201": ("KV110",), "KV210": ("KV140",)}  # by a refusal of the engine
 _FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w.-]*")
@@ -34,4 +36,5 @@ def _found(case: Case, finding: Finding) -> Found:
         message, hint = message.replace("--ctx", "a context of"), hint.replace("--ctx ", "")
     if finding.rule == "KV210" and case.reading.version_from == NEWEST:
         message = f"{message} {assumed(case)}"
-    return found(finding.rule, finding.level, case, flags, message, hint, finding.fixes)
+    level = "note" if finding.rule in _NOT_OURS else finding.level
+    return found(finding.rule, level, case, flags, message, hint, finding.fixes)

@@ -11,6 +11,7 @@ from kvplan.render.table import aligned
 NAME = "text"
 _HEADS = ("server", "engine", "model", "context", "GPU", "needed", "verdict")
 _WIDE = 160  # of a source line
+_LONG = 50  # of a model
 
 
 def render(report: Report) -> str:
@@ -41,7 +42,12 @@ def _cells(found: Row) -> tuple[str, ...]:
     context = "-" if found.ctx_tokens is None else f"{found.ctx_tokens:,}"
     gpu = "-" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
     needed = "-" if found.needed_bytes is None else f"{found.needed_bytes / GIB:.2f} GiB"
-    return (f"{found.file}:{found.line}", found.engine or "-", found.model or "-", context, gpu, needed, found.verdict)
+    return (f"{found.file}:{found.line}", found.engine or "-", _model(found.model), context, gpu, needed, found.verdict)
+
+
+def _model(name: str | None) -> str:
+    """Of a long path its end, which tells."""
+    return "-" if name is None else name if len(name) <= _LONG else f"…{name[1 - _LONG :]}"
 
 
 def _sum(report: Report) -> str:
