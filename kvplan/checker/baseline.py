@@ -17,7 +17,7 @@ def fingerprint(found: Found) -> str:
     """A digest that survives edits around a finding: rule, file and server, not the line or the numbers in the message."""
     server = found.server.name if found.server else None
     said = "\0".join((found.rule, found.file, server or ""))
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def text(found: Sequence[Found]) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 
 from kvplan import _discover
@@ -19,6 +20,7 @@ from kvplan.core.errors import RequestError
 from kvplan.specs.files import read_text
 
 DOCUMENTS = "kvplan.checker.documents"
+MAX_SERVERS = 500  # of one file
 
 
 def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bool = False) -> Report:
@@ -37,7 +39,7 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
     n_files, configs = 0, set[str]()
     for file in walk.texts(tree, variables, unreadable):
         n_files += 1
-        for held in _joined(list(_servers(file))):
+        for held in _joined(_bounded(file)):
             lines[file.path] = file.text.splitlines()
             if isinstance(held, Unreadable):
                 unreadable.append(held)
@@ -53,6 +55,14 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
         kept, known = baseline.apply(kept, config.root / config.baseline)
         suppressed = (*suppressed, *known)
     return Report(checked, in_order(kept), suppressed, lines, n_files)
+
+
+def _bounded(file: Text) -> list[Server | Unreadable]:
+    """Those of one file, as far as anybody would write them; that there are more is said."""
+    found = list(islice(_servers(file), MAX_SERVERS + 1))
+    if len(found) > MAX_SERVERS:
+        found[MAX_SERVERS:] = [Unreadable(file.path, found[-1].line, f"{MAX_SERVERS} servers are enough for one file")]
+    return found
 
 
 def _servers(file: Text) -> Iterator[Server | Unreadable]:

@@ -1,6 +1,7 @@
 """The project's settings: ``.kvplan.yaml``, or ``[tool.kvplan]`` of a pyproject.toml, nearest up the tree."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -84,7 +85,7 @@ def find(start: Path) -> Config:
 
 
 def _up(start: Path) -> Iterator[Path]:
-    folder = start.resolve()
+    folder = Path(os.path.realpath(start))  # which takes links to themselves as they are
     for one in (folder if folder.is_dir() else folder.parent, *folder.parents):
         yield one
         if (one / ".git").exists():

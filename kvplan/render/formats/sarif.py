@@ -1,5 +1,6 @@
 """SARIF 2.1.0, as code scanning reads it. Source: docs.oasis-open.org/sarif/sarif/v2.1.0, sections 3.14 to 3.52."""
 
+import os
 from urllib.parse import quote
 
 from kvplan import __version__
@@ -48,7 +49,7 @@ def _rule(page: manual.Page) -> dict[str, object]:
 def _result(one: Found, at: dict[str, int]) -> dict[str, object]:
     location = {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(one.file), "uriBaseId": "%SRCROOT%"},
+            "artifactLocation": {"uri": quote(os.fsencode(one.file)), "uriBaseId": "%SRCROOT%"},
             "region": {"startLine": one.line, "startColumn": one.column},
         }
     }
