@@ -1,11 +1,18 @@
 """What ``kvplan check`` is told beside its files: settings, suppressions, baselines."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
-from kvplan.cli import main
+from kvplan.checker.config import validated
+from kvplan.cli import catalog, main
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 HELD = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 4096\n"
 BEYOND = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 8192\n"
@@ -132,3 +139,32 @@ def test_settings_of_the_project(tree: Path, capsys: pytest.CaptureFixture[str])
     (tree / ".kvplan.yaml").write_text("gpu: a100-80\nmodels: {/models/ours: llama-2-7b}\n")
     assert _json(capsys)["deployments"][0]["verdict"] == "fits"
     assert _json(capsys, "--gpu", "none")["deployments"][0]["verdict"] == "unknown"
+
+
+def test_the_settings_in_the_manual_are_ones() -> None:
+    (block,) = (block for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if block.startswith("gpu: "))
+    found = validated(yaml.safe_load(block), "README", ROOT)
+    assert found.gpu == "l40s"
+    assert found.typical() == (4096, 8)
+
+
+def test_the_step_in_the_manual_runs(tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (step,) = re.findall(r"- run: kvplan (check .*)", README)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tree / "a.sh").write_text(BEYOND)
+    (tree / "summary").touch()
+    words = shlex.split(step.replace("$GITHUB_STEP_SUMMARY", "summary"))
+    assert main(words) == 1
+    assert "::error file=a.sh,line=1," in capsys.readouterr().out
+    assert json.loads((tree / "kvplan.sarif").read_text())["runs"]
+    assert (tree / "summary").read_text().startswith("## kvplan check\n")
+
+
+def test_hooks_name_a_command_that_is_there() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [(hook["id"], hook["language"]) for hook in hooks] == [("kvplan-check", "python"), ("kvplan-check-system", "system")]
+    for hook in hooks:
+        assert hook["entry"].split() == ["kvplan", "check"]
+        assert catalog.command("check").many
+        assert hook["require_serial"] is True
+        assert {"yaml", "dockerfile", "shell"} <= set(hook["types_or"])
