@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvplan.checker import cures
-from kvplan.checker.bounds import is_assumed, is_open
+from kvplan.checker.bounds import is_assumed, is_open, may_start
 from kvplan.checker.case import Case, Found, Tried
 from kvplan.checker.wording import assumed, context_flags, found, on
 from kvplan.core.ledger import Refusal
@@ -33,9 +33,8 @@ def _said_twice(estimate: Estimate) -> str | None:
 
 def _found(case: Case, tried: Tried | None, refusal: Refusal) -> Found:
     cure = cures.of(case, tried, refusal)
-    estimate = tried.estimate if tried else None
-    may = is_assumed(case.reading, refusal) or (estimate is not None and is_open(estimate, refusal))
-    where = on(tried) if tried and refusal.at in _BY_MEMORY else assumed(case) if is_assumed(case.reading, refusal) else ""
+    may = may_start(case, tried, refusal)
+    where = on(tried) if tried and refusal.at in _BY_MEMORY else assumed(case) if is_assumed(case, refusal) else ""
     said = f"{case.reading.engine} {'may refuse' if may else 'refuses'} {where}".rstrip()
     message = f"{said}: {refusal.text}"
     return found(refusal.rule, "warning" if may else "error", case, _flags(case, refusal), message, cure.hint, cure.fixes)
