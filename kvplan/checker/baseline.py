@@ -17,7 +17,7 @@ def fingerprint(found: Found) -> str:
     """A digest that survives edits around a finding: rule, file and server, not the line or the numbers in the message."""
     server = found.server.name if found.server else None
     said = "\0".join((found.rule, found.file, server or ""))
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def text(found: Sequence[Found]) -> str:
@@ -34,7 +34,7 @@ def apply(found: Sequence[Found], path: Path) -> tuple[tuple[Found, ...], tuple[
         mark = fingerprint(one)
         if left[mark] > 0:
             left[mark] -= 1
-            known.append(Suppressed(one, f"known to {path.name}"))
+            known.append(Suppressed(one, f"known to {path.name}", in_source=False))
         else:
             kept.append(one)
     return tuple(kept), tuple(known)

@@ -1,11 +1,13 @@
 """What the interval of an estimate leaves open: an engine's refusal that rests on the best guess may not come."""
 
-from kvplan.checker.case import Reading, Tried
+from kvplan.checker.case import Case, Tried
 from kvplan.checker.reading import NEWEST
 from kvplan.core.ledger import Refusal, Term
 from kvplan.estimator import Estimate
 
 _BY_POOL = ("profile", "kv_check")
+_TOO_LONG = "KV110"  # for the positions of the model
+_STRETCHING = ("--rope-scaling", "--rope-theta")
 _OF_START = ("KV104", "KV105")  # a share that is not free, weights that are more than the card
 
 
@@ -19,15 +21,27 @@ def is_open(estimate: Estimate, refusal: Refusal) -> bool:
     return capacity.max_concurrency[2] >= 1
 
 
-def is_assumed(reading: Reading, refusal: Refusal) -> bool:
+def is_assumed(case: Case, refusal: Refusal) -> bool:
     """Whether the engine's parser refuses, in a version that nobody named."""
-    return refusal.at == "parse" and reading.version_from == NEWEST
+    return refusal.at == "parse" and case.reading.version_from == NEWEST
 
 
-def is_certain(reading: Reading, tried: Tried) -> bool:
+def stretches(case: Case) -> bool:
+    """Whether the command itself changes how far the model's positions reach, which is not followed."""
+    return case.says(*_STRETCHING) or (case.says("--hf-overrides") and any("rope" in word.text for word in case.server.command))
+
+
+def may_start(case: Case, tried: Tried | None, refusal: Refusal) -> bool:
+    """Whether what kvplan can only bound or assume leaves open that the engine refuses."""
+    estimate = tried.estimate if tried else None
+    if is_assumed(case, refusal) or (refusal.rule == _TOO_LONG and stretches(case)):
+        return True
+    return estimate is not None and is_open(estimate, refusal)
+
+
+def is_certain(case: Case, tried: Tried) -> bool:
     """Whether the engine refuses whatever kvplan can only bound or assume."""
-    estimate = tried.estimate
-    return estimate is not None and any(not is_open(estimate, one) and not is_assumed(reading, one) for one in estimate.refusals)
+    return tried.estimate is not None and not all(may_start(case, tried, refusal) for refusal in tried.estimate.refusals)
 
 
 def _starts(estimate: Estimate, refusal: Refusal) -> bool:

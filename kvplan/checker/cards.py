@@ -15,11 +15,15 @@ _CLOSE = 0.06  # of a card's memory: labels give what the driver shows, ECC and 
 
 
 class Card(NamedTuple):
-    """One accelerator that a server may land on: matched, or why it could not be; ``n_gpus`` where its machine says how many."""
+    """One accelerator that a server may land on: matched, or why it could not be; ``n_gpus`` where its machine says how many.
+
+    ``is_machine``: the name is that of a machine, which may have several.
+    """
 
     matched: Matched | None
     problem: str | None = None
     n_gpus: int | None = None
+    is_machine: bool = False
 
 
 def find(said: Gpus, labels: Mapping[str, str], default: str | None) -> tuple[Card, ...]:
@@ -50,10 +54,10 @@ def _card(word: Word, labels: Mapping[str, str]) -> Card:
     if machine is not None:
         if machine.part:
             return Card(None, f"{text} has a slice of a {machine.gpu}")
-        return Card(Matched(machine.gpu, word), n_gpus=machine.n_gpus)
+        return Card(Matched(machine.gpu, word), n_gpus=machine.n_gpus, is_machine=True)
     azure = _AZURE.fullmatch(text)
     try:
-        return Card(Matched(names.resolve(azure[1] if azure else text.partition(":")[0]).id, word))
+        return Card(Matched(names.resolve(azure[1] if azure else text.partition(":")[0]).id, word), is_machine=azure is not None)
     except RequestError as problem:
         return Card(None, problem.message)
 

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 
 from kvplan import _discover
-from kvplan.checker import baseline, starts, suppress, walk
+from kvplan.checker import baseline, config_files, starts, suppress, walk
 from kvplan.checker.case import Found
 from kvplan.checker.config import Config, find
+from kvplan.checker.documents import vllm_config
 from kvplan.checker.judge import judge
 from kvplan.checker.models import Sources
 from kvplan.checker.report import Report, in_order
@@ -18,6 +20,7 @@ from kvplan.core.errors import RequestError
 from kvplan.specs.files import read_text
 
 DOCUMENTS = "kvplan.checker.documents"
+MAX_SERVERS = 500  # of one file
 
 
 def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bool = False) -> Report:
@@ -33,15 +36,18 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
     unreadable: list[Unreadable] = []
     servers: list[Server] = []
     lines: dict[str, Sequence[str]] = {}
-    n_files = 0
+    n_files, configs = 0, set[str]()
     for file in walk.texts(tree, variables, unreadable):
         n_files += 1
-        for held in _joined(list(_servers(file))):
+        for held in _joined(_bounded(file)):
             lines[file.path] = file.text.splitlines()
             if isinstance(held, Unreadable):
                 unreadable.append(held)
             else:
-                servers.append(held)
+                server, path = config_files.joined(held, file)
+                configs.update([path] if path else [])
+                servers.append(server)
+    servers = [one for one in servers if not (one.kind == vllm_config.KIND and one.file in configs)]
     checked = cases(servers, _given(config, tree, online=online))
     found = _selected(judge(checked, tuple(dict.fromkeys(unreadable)), strict=config.strict), config)
     kept, suppressed = suppress.apply(found, lines)
@@ -49,6 +55,14 @@ def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bo
         kept, known = baseline.apply(kept, config.root / config.baseline)
         suppressed = (*suppressed, *known)
     return Report(checked, in_order(kept), suppressed, lines, n_files)
+
+
+def _bounded(file: Text) -> list[Server | Unreadable]:
+    """Those of one file, as far as anybody would write them; that there are more is said."""
+    found = list(islice(_servers(file), MAX_SERVERS + 1))
+    if len(found) > MAX_SERVERS:
+        found[MAX_SERVERS:] = [Unreadable(file.path, found[-1].line, f"{MAX_SERVERS} servers are enough for one file")]
+    return found
 
 
 def _servers(file: Text) -> Iterator[Server | Unreadable]:

@@ -1,17 +1,33 @@
 """The project's settings: ``.kvplan.yaml``, or ``[tool.kvplan]`` of a pyproject.toml, nearest up the tree."""
 
+import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
+from kvplan.checker import instances
 from kvplan.checker.case import Typical
+from kvplan.checker.recognition import dialects
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.units import parse_count
-from kvplan.specs.files import read_text, read_yaml
+from kvplan.hardware import names
+from kvplan.specs.files import MAX_BYTES, read_text, read_yaml
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 NAMES = (".kvplan.yaml", ".kvplan.yml")
+_EXPECTED = {
+    "list_type": "expected a list, such as [a, b]",
+    "string_type": "expected text; a number in quotes",
+    "string_pattern_mismatch": "expected a rule, such as KV502",
+    "dict_type": "expected keys and values",
+    "model_type": "expected keys and values",
+}
+_OURS = {"root": "root (the folder of the file)", "source": "source (the file)"}  # fields that nobody sets
 Rule = Annotated[str, Field(pattern=r"^KV\d{3}$")]
 
 
@@ -25,7 +41,7 @@ class Workload(BaseModel):
 
 
 class Config(BaseModel):
-    """Every setting; the command line wins over each. Paths are relative to the file's folder, ``root``."""
+    """Every setting; the command line wins over each. Paths are relative to ``root``, the folder of the file; ``source`` names it."""
 
     model_config = ConfigDict(extra="forbid", alias_generator=lambda name: name.replace("_", "-"), populate_by_name=True, frozen=True)
 
@@ -45,6 +61,7 @@ class Config(BaseModel):
     exclude: list[str] = []
     baseline: str | None = None
     root: Path = Field(default=Path(), exclude=True)
+    source: str = Field(default="", exclude=True)
 
     def typical(self) -> Typical:
         """The workload as rules take it. Raises RequestError for a length that is none."""
@@ -60,15 +77,15 @@ def find(start: Path) -> Config:
     for folder in _up(start):
         for name in NAMES:
             if (folder / name).is_file():
-                return _validated(read_yaml(folder / name), str(folder / name), folder)
+                return validated(_yaml(folder / name), str(folder / name), folder)
         pyproject = folder / "pyproject.toml"
         if pyproject.is_file() and (said := _tool_table(pyproject)) is not None:
-            return _validated(said, f"{pyproject}: tool.kvplan", folder)
+            return validated(said, f"{pyproject}: tool.kvplan", folder)
     return Config()
 
 
 def _up(start: Path) -> Iterator[Path]:
-    folder = start.resolve()
+    folder = Path(os.path.realpath(start))  # which takes links to themselves as they are
     for one in (folder if folder.is_dir() else folder.parent, *folder.parents):
         yield one
         if (one / ".git").exists():
@@ -87,14 +104,51 @@ def _tool_table(path: Path) -> Mapping[str, object] | None:
     return said if isinstance(said, dict) else None
 
 
-def _validated(said: Mapping[str, object], where: str, root: Path) -> Config:
+def _yaml(path: Path) -> Mapping[str, object]:
+    """An empty file, or one of comments alone, sets nothing."""
+    text = path.read_bytes()[:MAX_BYTES] if path.is_file() else b""
+    return read_yaml(path) if any(line.strip() and not line.lstrip().startswith(b"#") for line in text.splitlines()) else {}
+
+
+def validated(said: Mapping[str, object], where: str, root: Path) -> Config:
+    """The settings in ``said``. Raises RequestError with file, key and near matches for what makes no sense."""
     try:
-        return Config.model_validate({**said, "root": root})
+        found = Config.model_validate({**{_OURS.get(key, key): value for key, value in said.items()}, "root": root, "source": where})
     except ValidationError as problem:
-        first = problem.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        known = [name.replace("_", "-") for name in Config.model_fields if name != "root"]
-        if first["type"] == "extra_forbidden":
-            hint = did_you_mean(str(first["loc"][-1]), known) or f"known: {', '.join(known)}"
-            raise RequestError("bad_config_file", f"{where}: unknown key '{path}'", hint=hint) from None
-        raise RequestError("bad_config_file", f"{where}: {path}: {first['msg'].lower()}", hint="see `kvplan check --help`") from None
+        raise _complaint(problem.errors()[0], where) from None
+    with _named(f"{where}: workload.ctx"):
+        found.typical()
+    cards = {"gpu": found.gpu} if found.gpu and found.gpu.lower() != "none" else {}
+    for key, name in {**cards, **{f"label-map.{label}": name for label, name in found.label_map.items()}}.items():
+        with _named(f"{where}: {key}"):
+            if instances.find(name) is None:
+                names.resolve(name.partition(":")[0])
+    unknown = next((name for name in found.engine_versions if name not in dialects()), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, dialects()) or f"known: {', '.join(sorted(dialects()))}"
+        raise RequestError("bad_config_file", f"{where}: engine-versions: unknown engine '{unknown}'", hint=hint)
+    return found
+
+
+@contextlib.contextmanager
+def _named(key: str) -> Iterator[None]:
+    """Problems of a value say which it is."""
+    try:
+        yield
+    except RequestError as problem:
+        message = problem.message.removeprefix("workload.ctx: ")
+        raise RequestError("bad_config_file", f"{key}: {message}", hint=problem.hint) from None
+
+
+def _complaint(first: "ErrorDetails", where: str) -> RequestError:
+    """The first problem, with the keys that would be known in its place."""
+    path = [str(part) for part in first["loc"]]
+    if first["type"] != "extra_forbidden":
+        said = _EXPECTED.get(first["type"], first["msg"].lower())
+        return RequestError(
+            "bad_config_file", f"{where}: {'.'.join(path)}: {said}", hint="`kvplan check --help`, and the README, say what is"
+        )
+    fields = Config.model_fields if len(path) == 1 else Workload.model_fields
+    known = [name.replace("_", "-") for name in fields if name not in ("root", "source")]
+    hint = did_you_mean(path[-1], known) or f"known: {', '.join(known)}"
+    return RequestError("bad_config_file", f"{where}: unknown key '{'.'.join(path)}'", hint=hint)

@@ -11,6 +11,7 @@ from kvplan.estimator import Estimate
 
 SPLIT = ("KV112", "KV113", "KV116")
 SPLIT_FLAGS = (FLAG, "-tp", "--tp")
+_STEP_TOKENS = 1024  # to which people round
 _SHARE = "--gpu-memory-utilization"
 
 
@@ -36,15 +37,27 @@ def of(case: Case, tried: Tried | None, refusal: Refusal) -> Cure:
         return _split(case, tried)
     longest = estimate.model.max_ctx_tokens if refusal.rule == "KV110" else estimate.capacity.max_ctx_tokens if estimate.capacity else None
     if longest and refusal.rule in ("KV110", "KV102"):
-        return _shorter(case, estimate, longest)
+        return _shorter(case, estimate, longest, certain(estimate, longest) if refusal.rule == "KV102" else longest)
     return _larger(case, tried, estimate) if refusal.rule in ("KV102", "KV103", "KV105") else Cure()
 
 
-def _shorter(case: Case, estimate: Estimate, longest: int) -> Cure:
+def _shorter(case: Case, estimate: Estimate, longest: int, sure: int) -> Cure:
     flag = context_flags(case.reading.engine)[0]
     before = case.reading.ctx_tokens or estimate.model.max_ctx_tokens
-    saved = -(estimate.kv.bytes_per_token * max(0, (before or longest) - longest))
-    return Cure(f"{flag} {longest} starts", (Fix(flag, str(before or "default"), str(longest), saved),))
+    after = sure or longest
+    saved = -(estimate.kv.bytes_per_token * max(0, (before or after) - after))
+    guess = f"{flag} {longest} "
+    hint = f"{flag} {sure} starts for certain, {guess}by the best guess" if 0 < sure < longest else f"{guess}starts"
+    return Cure(hint, (Fix(flag, str(before or "default"), str(after), saved),))
+
+
+def certain(estimate: Estimate, longest: int) -> int:
+    """The context that the smallest pool holds: what it may lack, at what one more token takes, is left out."""
+    budget = estimate.capacity.kv_budget if estimate.capacity else None
+    per_token = estimate.kv.marginal_bytes_per_token
+    if budget is None or per_token <= 0:
+        return longest
+    return max(0, longest - -(-(budget.best - budget.low) // per_token)) // _STEP_TOKENS * _STEP_TOKENS
 
 
 def _smaller_share(estimate: Estimate) -> Cure:

@@ -1,7 +1,7 @@
 """Cloud machines by their type: which card they hold, and how many.
 
 Source: AWS "Amazon EC2 accelerated computing instances", Google Cloud "GPU machine types", Azure "GPU accelerated virtual machine
-sizes" (as of 2026-11); the patterns of Azure's names after PyPI gpuhunt.
+sizes", "AKS on Azure Local: GPUs" (as of 2026-11); the patterns of Azure's names after PyPI gpuhunt.
 """
 
 import re
@@ -52,6 +52,8 @@ standard_nd(96)amsr_a100_v4: a100-80: *=8
 standard_nd(96)isr_h100_v5: h100-sxm: *=8
 standard_nd(96)isr_h200_v5: h200: *=8
 standard_nv(\\d+)adm?s_a10_v5: a10: 6=part 12=part 18=part 36=1 72=2
+standard_nc(\\d+)_a2: a2: 16=2 32=2 *=1
+standard_nc(\\d+)_a16: a16: 16=2 32=2 *=1
 """
 
 

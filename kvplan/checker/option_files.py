@@ -32,7 +32,7 @@ def with_files(words: Sequence[Word], files: Mapping[str, str]) -> tuple[Word, .
     for i, word in enumerate(words):
         before = words[i - 1].text if i else ""
         if _ALONE.fullmatch(before) and word.text in files:
-            found[-1:] = [word._replace(text=text) for text in _flags(before, files[word.text])]
+            found[-1:] = [word._replace(text=text) for text in flags(before, files[word.text])]
         else:
             found.append(word._replace(text=_replaced(word.text, files)))
     return tuple(found)
@@ -41,14 +41,15 @@ def with_files(words: Sequence[Word], files: Mapping[str, str]) -> tuple[Word, .
 def _replaced(text: str, files: Mapping[str, str]) -> str:
     """A script, or ``--config=FILE`` as one word, with the flags in place of the option."""
 
-    def flags(option: re.Match[str]) -> str:
+    def in_its_place(option: re.Match[str]) -> str:
         said = files.get(option[2])
-        return option[0] if said is None else shlex.join(_flags(f"--{option[1]}", said))
+        return option[0] if said is None else shlex.join(flags(f"--{option[1]}", said))
 
-    return _SAID.sub(flags, text) if "--" in text else text
+    return _SAID.sub(in_its_place, text) if "--" in text else text
 
 
-def _flags(option: str, text: str) -> Iterator[str]:
+def flags(option: str, text: str) -> Iterator[str]:
+    """The words that a file's settings are; ``option`` is the flag that names the file."""
     for document in within("", text, 1):
         if not isinstance(document, Node):
             continue

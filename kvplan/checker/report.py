@@ -9,10 +9,11 @@ LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 
 
 class Suppressed(NamedTuple):
-    """A finding that somebody said to leave out, and why."""
+    """A finding that somebody said to leave out, and why: in the file itself, or in a baseline beside it."""
 
     found: Found
     reason: str
+    in_source: bool = True
 
 
 class Report(NamedTuple):

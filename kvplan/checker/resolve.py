@@ -1,7 +1,8 @@
 """From servers as written to cases: what each says, the model it serves, and an estimate on every accelerator that it may get."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.checker import cards, models, reading, split
@@ -25,10 +26,12 @@ class Given(NamedTuple):
     labels: Mapping[str, str] = {}
     versions: Mapping[str, str] = {}
     typical: Typical = Typical()
+    ask: Callable[[Options], Estimate] = answer
 
 
 def cases(servers: Sequence[Server], given: Given) -> tuple[Case, ...]:
-    """A case for each server, in their order."""
+    """A case for each server, in their order; what is asked twice is estimated once."""
+    given = given._replace(ask=lru_cache(maxsize=1024)(given.ask))
     read = [reading.read(server, dict(given.versions)) for server in servers]
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, server in enumerate(servers):
@@ -61,7 +64,7 @@ def _n_gpus(server: Server, said: Reading, card: Card) -> int | None:
         return server.gpus.n_gpus
     if card.n_gpus is not None and (server.gpus.names or said.engine in _TAKES_ALL):
         return card.n_gpus
-    return None if None in (said.tp, said.pp, said.dp) else _n_needed(said)
+    return None if card.is_machine or None in (said.tp, said.pp, said.dp) else _n_needed(said)
 
 
 def _split(read: Read, tp: int) -> tuple[tuple[str, ...], int]:
@@ -81,7 +84,7 @@ def _estimate(read: Read, card: Card, given: Given, line: tuple[str, ...], n_gpu
             gpu=card.matched.gpu if card.matched else "none",
             gpus=str(n_gpus or _n_needed(said)) if card.matched else None,
         )
-        return answer(options), None
+        return given.ask(options), None
     except KvplanError as refused:
         return None, _NOT_HERE if refused.kind == "offline" else refused.message
 

@@ -23,11 +23,15 @@ _ENDS = ("\n", ";", "&", "&&", "|", "||", "|&", ";;", ";&", ";;&", "(", ")")
 
 
 class Run(NamedTuple):
-    """A command: its words, the variables that its process gets from the script or from before its name, whether the next one waits."""
+    """A command: its words, and the variables that its process gets from the script or from before its name.
+
+    ``in_background``: the next one does not wait for it. ``sometimes``: it stands in a branch, a loop, or a function that nobody calls.
+    """
 
     words: tuple[Word, ...]
     env: Mapping[str, Word]
     in_background: bool = False
+    sometimes: bool = False
 
 
 def commands(
@@ -49,6 +53,7 @@ class _Script:
         self._functions: dict[str, list[Token]] = {}
         self._called: set[str] = set()
         self._branches = self._depth = self._count = 0
+        self._is_uncalled = False
 
     def called_with(self, arguments: tuple[Word, ...] | None) -> None:
         self._values.arguments = arguments
@@ -67,6 +72,7 @@ class _Script:
     def uncalled(self) -> Iterator[Run]:
         """What functions would do that nothing here calls."""
         self._values.arguments = None
+        self._is_uncalled = True
         for name in [name for name in self._functions if name not in self._called]:
             yield from self.run(self._functions[name])
 
@@ -151,7 +157,7 @@ class _Script:
             text, arguments = inner
             yield from self._nested(text.text, text.line, text.column, arguments)
             return
-        yield Run(words, {**self._values.environment(), **own}, ends == "&")
+        yield Run(words, {**self._values.environment(), **own}, ends == "&", self._branches > 0 or self._is_uncalled)
 
     def _nested(self, text: str, line: int, column: int, arguments: tuple[Word, ...] | None) -> Iterator[Run]:
         if self._depth >= _MAX_DEPTH:

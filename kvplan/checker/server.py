@@ -64,14 +64,20 @@ def _none(_: str) -> Iterable["Text"]:
     return ()
 
 
+def _nowhere(_: str) -> "Text | None":
+    return None
+
+
 class Text(NamedTuple):
     """A file as it is given to the document formats: its path relative to the root of the check, and its text.
 
     ``others`` gives the other files of its folder and of the check that hold a text, the nearest first: some settings stand apart from
-    the server that they are for (KServe's runtimes).
+    the server that they are for (KServe's runtimes). ``at`` gives the file at a path that this one names, seen from its folder or from the
+    root, and never one out of the tree.
     """
 
     path: str
     text: str
     variables: Mapping[str, str] = {}
     others: Callable[[str], Iterable["Text"]] = _none
+    at: Callable[[str], "Text | None"] = _nowhere

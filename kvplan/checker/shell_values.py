@@ -41,8 +41,9 @@ class Values:
         return tuple(words)
 
     def looped(self, name: str, words: tuple[Word, ...]) -> None:
-        """The variable of a loop over one value has it; over several, none."""
-        if len(words) == 1 and name not in self._known_before:
+        """The variable of a loop over one value has it; over several, or over what a command prints, none."""
+        one = len(words) == 1 and not variables.left_in(words[0].text) and "`" not in words[0].text
+        if one and name not in self._known_before:
             self.values[name] = words[0]
         else:
             self.values.pop(name, None)

@@ -46,7 +46,7 @@ def servers(written: Server, known: Mapping[str, str]) -> Iterator[Server]:
         key = (found.engine, "exec" if run.words[:1] and run.words[0].text == "exec" else " ".join(word.text for word in found.command))
         if key not in seen:
             seen.add(key)
-            yield found
+            yield found._replace(co_located=None) if run.sometimes else found
 
 
 def of_run(written: Server, run: scripts.Run, *, by_image: bool = True) -> Server | None:

@@ -1,5 +1,6 @@
 """The files of a check, in order: no links out of the tree, nothing huge, nothing binary, no folders of other people's code."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,58 +15,15 @@ from kvplan.specs.files import stdin, text_of
 MAX_BYTES = 2 * 2**20
 _FOLDERS = frozenset(
     (
-        *(
-            ".git",
-            ".hg",
-            ".svn",
-            "node_modules",
-            ".venv",
-            "venv",
-            "__pycache__",
-            ".tox",
-            ".nox",
-            ".mypy_cache",
-            ".ruff_cache",
-            ".pytest_cache",
-        ),
-        *("site-packages", ".terraform", ".idea", ".cache", "bower_components", ".eggs"),
+        *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"),
+        *(".pytest_cache", "site-packages", ".terraform", ".idea", ".cache", "bower_components", ".eggs"),
     )
 )
 _EXTENSIONS = frozenset(
     (
-        *(
-            "",
-            ".yaml",
-            ".yml",
-            ".sh",
-            ".bash",
-            ".zsh",
-            ".ksh",
-            ".command",
-            ".sbatch",
-            ".slurm",
-            ".bat",
-            ".cmd",
-            ".ps1",
-            ".fish",
-            ".profile",
-        ),
-        *(
-            ".ini",
-            ".cfg",
-            ".conf",
-            ".preset",
-            ".env",
-            ".service",
-            ".container",
-            ".dockerfile",
-            ".containerfile",
-            ".tpl",
-            ".tmpl",
-            ".template",
-            ".j2",
-        ),
-        *(".py", ".json"),
+        *("", ".yaml", ".yml", ".sh", ".bash", ".zsh", ".ksh", ".command", ".sbatch", ".slurm", ".bat", ".cmd", ".ps1", ".fish"),
+        *(".profile", ".ini", ".cfg", ".conf", ".preset", ".env", ".service", ".container", ".dockerfile", ".containerfile"),
+        *(".tpl", ".tmpl", ".template", ".j2", ".py", ".json"),
     )
 )
 _NAMES = ("dockerfile", "containerfile", "modelfile", ".env", "docker-compose", "compose")
@@ -113,7 +71,7 @@ def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> 
                 seen.add(file)
                 text = _read(file, of, named=named, skipped=skipped)
                 if text is not None:
-                    yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables))
+                    yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables), _named(file, of, variables))
 
 
 def name_of(text: str) -> str:
@@ -188,6 +146,20 @@ def _neighbors(file: Path, of: Tree, variables: Mapping[str, str]) -> Callable[[
                     yield Text(_relative(path, of.root), text, variables)
 
     return others
+
+
+def _named(file: Path, of: Tree, variables: Mapping[str, str]) -> Callable[[str], Text | None]:
+    def at(path: str) -> Text | None:
+        """The file at that path, from the folder or the root; None for what is none, can't be read, or lies out of the tree."""
+        for base in (file.parent, of.root):
+            with contextlib.suppress(OSError, RuntimeError, ValueError):
+                found = (base / path).resolve()
+                text = _read(found, of, named=False, skipped=[]) if found.is_relative_to(of.root.resolve()) else None
+                if text is not None:
+                    return Text(_relative(found, of.root.resolve()), text, variables)
+        return None
+
+    return at
 
 
 def _relative(file: Path, root: Path) -> str:

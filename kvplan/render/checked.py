@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kvplan.checker.bounds import is_certain
-from kvplan.checker.case import Case, Reading, Tried
+from kvplan.checker.case import Case, Tried
 from kvplan.core.ledger import Verdict
 
 _ORDER: tuple[Verdict, ...] = ("does_not_fit", "tight", "fits", "unknown")
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 def row(case: Case) -> Row:
     """The server's row."""
     server, reading = case.server, case.reading
-    tried = min(case.tried, key=lambda tried: _ORDER.index(_verdict(reading, tried)), default=None)
+    tried = min(case.tried, key=lambda tried: _ORDER.index(_verdict(case, tried)), default=None)
     estimate = tried.estimate if tried else None
     return Row(
         file=server.file,
@@ -54,17 +54,17 @@ def row(case: Case) -> Row:
         dp=reading.dp,
         gpu=tried.gpu.gpu if tried and tried.gpu else None,
         n_gpus=tried.n_gpus if tried else server.gpus.n_gpus,
-        verdict=_verdict(reading, tried),
+        verdict=_verdict(case, tried),
         needed_bytes=estimate.needed.best if estimate else None,
         usable_bytes=estimate.fullest.usable_bytes if estimate else None,
         unresolved=case.unresolved,
     )
 
 
-def _verdict(reading: Reading, tried: Tried | None) -> Verdict:
+def _verdict(case: Case, tried: Tried | None) -> Verdict:
     if tried is None or tried.estimate is None:
         return "unknown"
-    if is_certain(reading, tried):
+    if is_certain(case, tried):
         return "does_not_fit"
     if tried.estimate.refusals:
         return "tight"

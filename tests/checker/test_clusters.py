@@ -35,9 +35,9 @@ stack/application.yaml: argo vllm Qwen/Qwen3-8B 4096 - 1 1 1 - 1 1
 stack/values.yaml: qwen vllm Qwen/Qwen3-8B 16384 48 2 1 1 a10 2 2
 stack/values.yaml: ray vllm Qwen/Qwen3-32B - - 4 3 1 - 12 1
 ray/serve.yaml: qwen vllm Qwen/Qwen3-32B 32768 16 4 1 1 l40s 4 2
-ray/serve.yaml: - vllm Qwen/Qwen3-8B - - 1 1 1 a10g - 1
+ray/serve.yaml: - vllm Qwen/Qwen3-8B - - 1 1 1 a10g 1 1
 ray/serve.yaml: - vllm Qwen/Qwen3-8B - - 1 1 1 a10g 2 1
-ray/service.yaml: - vllm Qwen/Qwen2.5-7B-Instruct 1024 - 1 1 1 l4 - 1
+ray/service.yaml: - vllm Qwen/Qwen2.5-7B-Instruct 1024 - 1 1 1 l4 1 1
 swap/config.yaml: chat llama.cpp unsloth/Qwen3-14B-GGUF:Q4_K_M 32768 2 1 1 1 - 1 1
 swap/config.yaml: small llama.cpp - 16384 - 1 1 1 - - 1
 swap/config.yaml: contained llama.cpp /models/embed.gguf 2048 - 1 1 1 - - 1
@@ -54,7 +54,7 @@ second/kaito.yaml: phi vllm microsoft/phi-4 16384 - 2 2 1 a100-80-pcie 4 1
 second/llmisvc.yaml: pd vllm Qwen/Qwen3-30B-A3B 8192 - 1 1 16 - 16 1
 second/llmisvc.yaml: pd-prefill vllm Qwen/Qwen3-30B-A3B - 4 2 1 1 - 2 1
 second/modelservice.yaml: decode vllm Qwen/Qwen3-0.6B 4096 - 2 1 1 - 2 1
-second/scenario.yaml: decode vllm Qwen/Qwen3-8B 16000 - 2 1 1 h100-sxm - 2
+second/scenario.yaml: decode vllm Qwen/Qwen3-8B 16000 - 2 1 1 h100-sxm 2 2
 second/service.py: Chat vllm Qwen/Qwen2.5-7B-Instruct 4096 12 1 1 1 l4 1 1
 second/sky.yaml: sky vllm Qwen/Qwen3-8B 8192 - 2 1 1 l4,a10g 2 2
 second/sky-nodes.yaml: deepseek-r1 sglang deepseek-ai/DeepSeek-R1 - - 16 1 1 h200,h100-sxm,a100-80 16 1

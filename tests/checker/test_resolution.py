@@ -10,6 +10,7 @@ from kvplan.checker import cards, instances, models, walk
 from kvplan.checker.models import Sources
 from kvplan.checker.server import Gpus, Unreadable, Word
 from kvplan.core.errors import RequestError
+from tests.checker.found import cases, row
 
 
 def _files(folder: Path, exclude: tuple[str, ...] = ()) -> tuple[list[str], list[Unreadable]]:
@@ -143,3 +144,26 @@ def test_models_by_what_files_call_them(tmp_path: Path) -> None:
     for name in ("/mnt/models", "s3://bucket/x", "../../etc/passwd", "name\0"):
         with pytest.raises(RequestError):
             models.find(name, Sources(root=tmp_path))
+
+
+def test_a_server_has_the_flags_of_its_file_of_settings(tmp_path: Path) -> None:
+    files = {
+        "run.sh": "vllm serve --gpu-memory-utilization 0.8 --config conf/a.yaml\nvllm serve x/y --config=/etc/b.yaml --max-num-seqs 9\n",
+        "conf/a.yaml": "model: o/m\nport: 8000\nmax_model_len: 4096\ngpu-memory-utilization: 0.9\n",
+        "b.yaml": "max-model-len: 2048\nmax-num-seqs: 3\n",
+        "other/c.yaml": "model: o/n\nmax-model-len: 1024\n",
+    }
+    found = cases(tmp_path, files)
+    assert [row(one) for one in found] == [
+        "1 - vllm o/m 4096 - 1/1/1 -",
+        "2 - vllm x/y 2048 9 1/1/1 -",
+        "1 - vllm o/n 1024 - 1/1/1 -",
+    ]
+    assert [one.reading.utilization for one in found] == [0.8, None, None]
+
+
+def test_no_file_of_settings_is_read_out_of_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("max-model-len: 4096\n")
+    named = ("../a.yaml", str(tmp_path / "a.yaml"), "", "no/such.yaml", "~/a.yaml", "/dev/zero", ".")
+    files = {"run.sh": "".join(f"vllm serve o/m --config '{name}'\n" for name in named)}
+    assert {one.reading.ctx_tokens for one in cases(tmp_path / "tree", files)} == {None}

@@ -87,13 +87,6 @@ def test_strict_takes_the_unknown_for_an_error(tree: Path, capsys: pytest.Captur
     assert _json(capsys, "--set", "MODEL=meta-llama/Llama-2-7b-hf", "--gpu", "a100-80")["deployments"][0]["verdict"] == "fits"
 
 
-def test_settings_of_the_project(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tree / "a.sh").write_text("vllm serve /models/ours --max-model-len 4096\n")
-    (tree / ".kvplan.yaml").write_text("gpu: a100-80\nmodels: {/models/ours: llama-2-7b}\n")
-    assert _json(capsys)["deployments"][0]["verdict"] == "fits"
-    assert _json(capsys, "--gpu", "none")["deployments"][0]["verdict"] == "unknown"
-
-
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

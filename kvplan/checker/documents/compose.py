@@ -5,10 +5,9 @@ Source: compose-spec 05-services.md and 12-interpolation.md, docs.docker.com/ai/
 """
 
 import re
-import shlex
 from collections.abc import Iterator
 
-from kvplan.checker import containers
+from kvplan.checker import containers, splitting
 from kvplan.checker.mentions import MENTIONS
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.variables import expand
@@ -105,11 +104,7 @@ class _Service:
         word = self._expanded(node.word)
         if word is None:
             return ()
-        try:
-            parts = shlex.split(word.text)
-        except ValueError:
-            parts = word.text.split()
-        return tuple(_placed(word, node, parts))
+        return tuple(_placed(word, node, splitting.words(word.text)))
 
     def _environment(self) -> dict[str, Word]:
         """A map, or a list of NAME=VALUE; a name alone is the caller's variable."""

@@ -4,10 +4,9 @@ Source: KServe 0.18 config/llmisvcconfig/*.yaml (``vllm serve`` with sizes from 
 container's arguments), pkg/apis/serving/v1alpha2/llm_inference_service_types.go; docs/samples/llmisvc (data / dataLocal pods a replica).
 """
 
-import shlex
 from collections.abc import Iterator
 
-from kvplan.checker import pods, selectors, templates
+from kvplan.checker import pods, selectors, splitting, templates
 from kvplan.checker.server import Server, Text, Unreadable, Word
 from kvplan.checker.shell_wrapping import inner_script
 from kvplan.checker.yaml_nodes import MISSING, Node, documents
@@ -81,11 +80,7 @@ def _command(spec: Node, part: Node, server: Server) -> tuple[Word, ...]:
 def _added(said: Word | None) -> Iterator[Word]:
     """The variable's words as the shell parts them."""
     if said:
-        try:
-            parts = shlex.split(said.text)
-        except ValueError:
-            parts = said.text.split()
-        yield from (said._replace(text=part) for part in parts)
+        yield from (said._replace(text=part) for part in splitting.words(said.text))
 
 
 def _pods(parallelism: Node) -> int:

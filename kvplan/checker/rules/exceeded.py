@@ -7,8 +7,6 @@ from kvplan.checker.wording import context_flags, found, gib, on
 from kvplan.core.ledger import Fix
 from kvplan.estimator import Estimate
 
-IDS = ("KV500",)
-
 
 def check(case: Case) -> Iterator[Found]:
     """An error where even the lower bound of the need is beyond what is usable; engines that refuse by themselves said so."""

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from kvplan.checker.case import Case, Found
 from kvplan.checker.quantity import kubernetes_bytes
 from kvplan.checker.wording import found, gib
-from kvplan.core.ledger import total
-
-IDS = ("KV509",)
+from kvplan.core.ledger import exactly, total
+from kvplan.estimator import Estimate
 
 
 def check(case: Case) -> Iterator[Found]:
@@ -18,7 +17,7 @@ def check(case: Case) -> Iterator[Found]:
         return
     shared = kubernetes_bytes(case.server.shared_memory.text) if case.server.shared_memory else None
     for estimate in (tried.estimate for tried in case.tried if tried.estimate):
-        host = total(entry.size for entry in estimate.entries if entry.place == "host")
+        host = total((*(entry.size for entry in estimate.entries if entry.place == "host"), exactly(_pinned(estimate))))
         if host.low <= limit:
             continue
         beside = f", beside {gib(shared)} of /dev/shm" if shared else ""
@@ -27,3 +26,14 @@ def check(case: Case) -> Iterator[Found]:
             line=said.line, column=said.column
         )
         return
+
+
+def _pinned(estimate: Estimate) -> int:
+    """What vLLM takes of the host for its cache whatever the load: the tier that offloads, and V0's swap space on each GPU."""
+    offloaded, swapped, tp = (_number(estimate, name) for name in ("kv_offloading_bytes", "swap_space_bytes", "tp"))
+    return offloaded + swapped * max(1, tp)
+
+
+def _number(estimate: Estimate, name: str) -> int:
+    value = estimate.settings.get(name)
+    return value if isinstance(value, int) else 0

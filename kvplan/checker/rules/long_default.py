@@ -7,7 +7,6 @@ from kvplan.checker.wording import context_flags, found, on
 from kvplan.core.ledger import Fix
 from kvplan.estimator import Estimate
 
-IDS = ("KV508",)
 _FAR = 8  # times the typical length
 _LONG_TOKENS = 65_536  # of a default that few requests need
 _FEW = 4  # sequences of it, which then fill the pool
@@ -46,4 +45,4 @@ def _said(case: Case, estimate: Estimate, why: str, enough: int) -> Found:
     flag = context_flags(case.reading.engine)[0]
     effect = -(estimate.kv.bytes_per_token * (estimate.workload.ctx_tokens - enough))
     fixes = (Fix(flag, "default", str(enough), effect),)
-    return found("KV508", "note", case, (), f"no context was said: {why}", f"say what you need: {flag} {enough}, for one", fixes)
+    return found("KV508", "note", case, (), f"no context was said: {why}", f"say what you need: {flag} {enough}, for example", fixes)

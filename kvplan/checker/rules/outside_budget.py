@@ -6,8 +6,6 @@ from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found, gib, on
 from kvplan.core.ledger import Fix
 
-IDS = ("KV505",)
-
 
 def check(case: Case) -> Iterator[Found]:
     """A warning where context, graphs and the like need more than the share leaves, by the best guess."""

@@ -6,7 +6,6 @@ from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found, on
 from kvplan.core.ledger import Fix
 
-IDS = ("KV502",)
 _USUAL_TOKENS = 1024  # of a sequence, where the settings say nothing
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
-IDS = ("KV512",)
 _OFF = ("--no-enable-prefix-caching", "--disable-radix-cache", "--no-cache-prompt")
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from kvplan.checker import cures
-from kvplan.checker.bounds import is_assumed, is_open
+from kvplan.checker.bounds import is_assumed, is_open, may_start
 from kvplan.checker.case import Case, Found, Tried
 from kvplan.checker.wording import assumed, context_flags, found, on
 from kvplan.core.ledger import Refusal
+from kvplan.estimator import Estimate
 
-IDS: tuple[str, ...] = ()  # the engines' ids, whose pages are the engines'
 _BY_MEMORY = ("load", "profile", "kv_check", "capture")
-_FOLLOWS = {"KV103": "KV105"}  # of weights that are too large nothing is left for the pool
+_LARGE, _NOTHING_LEFT = "KV105", "KV103"  # weights that are too large leave nothing for the pool: one problem
 
 
 def check(case: Case) -> Iterator[Found]:
@@ -18,16 +18,23 @@ def check(case: Case) -> Iterator[Found]:
     if case.parsed is not None and not any(tried.estimate for tried in case.tried):
         yield from (_found(case, None, refusal) for refusal in case.parsed.refusals)
     for tried in case.tried:
-        refusals = tried.estimate.refusals if tried.estimate else ()
-        rules = {refusal.rule for refusal in refusals}
-        yield from (_found(case, tried, refusal) for refusal in refusals if _FOLLOWS.get(refusal.rule) not in rules)
+        if tried.estimate:
+            said = _said_twice(tried.estimate)
+            yield from (_found(case, tried, refusal) for refusal in tried.estimate.refusals if refusal.rule != said)
+
+
+def _said_twice(estimate: Estimate) -> str | None:
+    """The rule that says less of the same problem: nothing left, unless it is certain and the size of the weights is not."""
+    found = {refusal.rule: refusal for refusal in estimate.refusals}
+    if not found.keys() >= {_LARGE, _NOTHING_LEFT}:
+        return None
+    return _LARGE if is_open(estimate, found[_LARGE]) and not is_open(estimate, found[_NOTHING_LEFT]) else _NOTHING_LEFT
 
 
 def _found(case: Case, tried: Tried | None, refusal: Refusal) -> Found:
     cure = cures.of(case, tried, refusal)
-    estimate = tried.estimate if tried else None
-    may = is_assumed(case.reading, refusal) or (estimate is not None and is_open(estimate, refusal))
-    where = on(tried) if tried and refusal.at in _BY_MEMORY else assumed(case) if is_assumed(case.reading, refusal) else ""
+    may = may_start(case, tried, refusal)
+    where = on(tried) if tried and refusal.at in _BY_MEMORY else assumed(case) if is_assumed(case, refusal) else ""
     said = f"{case.reading.engine} {'may refuse' if may else 'refuses'} {where}".rstrip()
     message = f"{said}: {refusal.text}"
     return found(refusal.rule, "warning" if may else "error", case, _flags(case, refusal), message, cure.hint, cure.fixes)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from kvplan.checker.case import Case, Found, Reading
 from kvplan.checker.wording import found
 
-IDS = ("KV504",)
 _DEFAULT = 0.9  # vLLM's gpu_memory_utilization where nothing is said; source: vllm 0.33 config/cache.py
 
 

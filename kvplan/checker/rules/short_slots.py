@@ -6,7 +6,6 @@ from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 from kvplan.core.ledger import Fix
 
-IDS = ("KV507",)
 _SHORT_TOKENS = 4096
 
 

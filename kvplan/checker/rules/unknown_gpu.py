@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
-IDS = ("KV592",)
-
 
 def check(case: Case) -> Iterator[Found]:
     """Nothing of one server: it is said once for all of them."""

@@ -1,11 +1,11 @@
-"""KV591: a model that can't be looked up here."""
+"""KV591: a server whose memory is not checked: its model can't be looked up here, or its engine is not modeled."""
 
 from collections.abc import Iterator
 
 from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
-IDS = ("KV591",)
+_PIN = "pin it: `kvplan models NAME --spec > FILE` in --model-dir, or map its name under models: in .kvplan.yaml"
 
 
 def check(case: Case) -> Iterator[Found]:
@@ -14,8 +14,8 @@ def check(case: Case) -> Iterator[Found]:
         return
     problem = next((tried.problem for tried in case.tried if tried.problem), None)
     if problem is not None:
-        hint = "pin it: `kvplan models NAME --spec > FILE` in --model-dir, or map its name under models: in .kvplan.yaml"
         model = case.reading.model
+        hint = "" if problem.startswith(case.reading.engine or "-") else _PIN
         yield found("KV591", "note", case, (), f"{model.text}: not checked for memory: {problem}", hint)._replace(
             line=model.line, column=model.column
         )

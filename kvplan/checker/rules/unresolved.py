@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from kvplan.checker.case import Case, Found
 from kvplan.checker.wording import found
 
-IDS = ("KV590",)
-
 
 def check(case: Case) -> Iterator[Found]:
     """A note that names them, once a server."""

@@ -48,6 +48,8 @@ def _settings(found: "Config", said: Said) -> "Config":
     from kvplan.hardware import catalog
 
     here = Path.cwd()
+    for key, ids in (("select", found.select), ("ignore", found.ignore), *found.per_file_ignores.items()):
+        _rules(",".join(ids), f"{found.source}: {key}")
     changed: dict[str, object] = {name: said.values[name] for name in ("gpu", "fail_on") if name in said.values}
     changed |= {name: str(here / said.values[name]) for name in ("model_dir", "baseline") if name in said.values}
     changed |= {name: _rules(said.values[name], f"--{name}") for name in ("select", "ignore") if name in said.values}
@@ -57,8 +59,8 @@ def _settings(found: "Config", said: Said) -> "Config":
         changed["env_file"] = [str(here / file) for file in said.lists["env_file"]]
     if "set" in said.lists:
         changed["set"] = {**found.set, **dict(map(_pair, said.lists["set"]))}
-    gpu = said.values.get("gpu", found.gpu)
-    if gpu is not None and gpu.lower() != "none":
+    gpu = said.values.get("gpu", "none")
+    if gpu.lower() != "none":
         catalog.find(gpu.partition(":")[0])
     return found.model_copy(update=changed)
 

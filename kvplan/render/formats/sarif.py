@@ -1,11 +1,12 @@
 """SARIF 2.1.0, as code scanning reads it. Source: docs.oasis-open.org/sarif/sarif/v2.1.0, sections 3.14 to 3.52."""
 
+import os
 from urllib.parse import quote
 
 from kvplan import __version__
 from kvplan.checker.baseline import fingerprint
 from kvplan.checker.case import Found
-from kvplan.checker.report import Report
+from kvplan.checker.report import Report, Suppressed
 from kvplan.explainer import manual
 from kvplan.render.envelope import dumps
 
@@ -19,9 +20,7 @@ def render(report: Report) -> str:
     pages = manual.rules()
     at = {page.id: i for i, page in enumerate(pages)}
     results = [_result(one, at) for one in report.found]
-    results += [
-        {**_result(one.found, at), "suppressions": [{"kind": "inSource", "justification": one.reason}]} for one in report.suppressed
-    ]
+    results += [{**_result(one.found, at), "suppressions": [_suppression(one)]} for one in report.suppressed]
     driver = {"name": "kvplan", "semanticVersion": __version__, "rules": [_rule(page) for page in pages]}
     run = {
         "tool": {"driver": driver},
@@ -30,6 +29,10 @@ def render(report: Report) -> str:
         "results": results,
     }
     return dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def _suppression(one: Suppressed) -> dict[str, object]:
+    return {"kind": "inSource" if one.in_source else "external", "justification": one.reason}
 
 
 def _rule(page: manual.Page) -> dict[str, object]:
@@ -46,7 +49,7 @@ def _rule(page: manual.Page) -> dict[str, object]:
 def _result(one: Found, at: dict[str, int]) -> dict[str, object]:
     location = {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(one.file), "uriBaseId": "%SRCROOT%"},
+            "artifactLocation": {"uri": quote(os.fsencode(one.file)), "uriBaseId": "%SRCROOT%"},
             "region": {"startLine": one.line, "startColumn": one.column},
         }
     }

@@ -1,5 +1,6 @@
 """For people: each finding with its source line and a caret, then every server that was checked."""
 
+import re
 from collections.abc import Sequence
 
 from kvplan.checker.case import Case, Found
@@ -10,7 +11,9 @@ from kvplan.render.table import aligned
 
 NAME = "text"
 _HEADS = ("server", "engine", "model", "context", "GPU", "needed", "verdict")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _WIDE = 160  # of a source line
+_LONG = 50  # of a model
 
 
 def render(report: Report) -> str:
@@ -22,14 +25,19 @@ def render(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _plain(text: str) -> str:
+    """Names and lines of files are other people's text: signs that steer a terminal, or end a line, are shown and not sent."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 def _finding(one: Found, report: Report) -> str:
-    lines = [f"{one.file}:{one.line}:{one.column}: {one.level}[{one.rule}] {one.message}"]
+    lines = [_plain(f"{one.file}:{one.line}:{one.column}: {one.level}[{one.rule}] {one.message}")]
     source = report.lines.get(one.file, ())
     if one.line <= len(source) and len(source[one.line - 1]) <= _WIDE:
-        text = source[one.line - 1].expandtabs(1)
+        text = _CONTROL.sub("\ufffd", source[one.line - 1].expandtabs(1))  # one sign each: the caret stays in its place
         lines += [f"  {text}", f"  {' ' * (one.column - 1)}^"]
     if one.hint:
-        lines.append(f"  hint: {one.hint}")
+        lines.append(f"  hint: {_plain(one.hint)}")
     return "\n".join(lines)
 
 
@@ -41,7 +49,13 @@ def _cells(found: Row) -> tuple[str, ...]:
     context = "-" if found.ctx_tokens is None else f"{found.ctx_tokens:,}"
     gpu = "-" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
     needed = "-" if found.needed_bytes is None else f"{found.needed_bytes / GIB:.2f} GiB"
-    return (f"{found.file}:{found.line}", found.engine or "-", found.model or "-", context, gpu, needed, found.verdict)
+    said = (f"{found.file}:{found.line}", found.engine or "-", _model(found.model or "-"), context, gpu, needed, found.verdict)
+    return tuple(_plain(cell) for cell in said)
+
+
+def _model(name: str) -> str:
+    """Of a long path its end, which tells."""
+    return name if len(name) <= _LONG else f"…{name[1 - _LONG :]}"
 
 
 def _sum(report: Report) -> str:
