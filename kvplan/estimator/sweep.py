@@ -11,7 +11,7 @@ from kvplan.core.ledger import Finding, Interval, Refusal, Verdict
 from kvplan.core.units import parse_count
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
-from kvplan.estimator.demand import checked, usual_ctx
+from kvplan.estimator.demand import ANY, checked, usual_ctx, within
 from kvplan.estimator.options import Options
 from kvplan.estimator.subject import Subject, subject
 
@@ -119,11 +119,16 @@ def answered(points: Iterable[Point]) -> Iterator[Point]:
         raise waiting[0].error
 
 
-def points(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False) -> Iterator[Point]:
-    """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named."""
+def points(
+    axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False, command: tuple[str, ...] = ()
+) -> Iterator[Point]:
+    """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named.
+
+    ``command`` is the engine's own in all points: its flags are the limits, and a workload beyond them is an error.
+    """
     names = [axis.option for axis in axes[: -len(WORKLOAD)]]
     for others, choices in groupby(combinations(axes, one_at_a_time=one_at_a_time), key=lambda at: at[: -len(WORKLOAD)]):
-        settled = _Settled(Options(**dict(zip(names, others, strict=True))), probe=probe)
+        settled = _Settled(Options(command=command, **dict(zip(names, others, strict=True))), probe=probe)
         yield from map(settled.point, choices)
 
 
@@ -143,6 +148,7 @@ class _Settled:
 
     def __init__(self, options: Options, *, probe: bool) -> None:
         self._options, self._probe = options, probe
+        self._commanded = len(options.command) > 1
         self._followed: object = None
         self._last: _Deployed | None = None
 
@@ -168,9 +174,12 @@ class _Settled:
     def _deployed(self, load: Workload) -> "_Deployed":
         """What the settings for this workload make; the same object as long as they stay the same."""
         about = self._about
-        followed = [getattr(load, name) for name in about.engine.follows]
+        shape = ANY if self._commanded else load
+        followed = [getattr(shape, name) for name in about.engine.follows]
         if self._last is None or followed != self._followed:
-            self._last, self._followed = _Deployed(about, self._places, load), followed
+            self._last, self._followed = _Deployed(about, self._places, shape), followed
+        if self._commanded:
+            self._last.check(load)
         return self._last
 
 
@@ -185,8 +194,13 @@ class _Deployed:
         self._places = [(place.id, inverse.usable_bytes(deployment, place)) for place in places]
         self._refusals = (*about.parsed.refusals, *deployment.refusals)
         self._warnings = tuple(finding for finding in deployment.findings if finding.level == "warning")
-        self._need = deployment.need_bytes
+        self._need, self._most = deployment.need_bytes, about.engine.limits(settings)
         self._about, self._limit = about, about.model.max_ctx_tokens
+
+    def check(self, load: Workload) -> None:
+        """Raises RequestError for a workload beyond what the settings allow."""
+        within(load.ctx_tokens, self._most[0], "--ctx")
+        within(load.batch, self._most[1], "--batch")
 
     def point(self, at: tuple[str | None, ...], load: Workload) -> Point:
         """The answer for one workload: the fullest GPU's need (the host's where there is none), the worst verdict of all places."""

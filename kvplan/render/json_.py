@@ -1,10 +1,15 @@
 """An Estimate as the JSON object of the contract: every key present, null where it does not apply."""
 
+from typing import TYPE_CHECKING
+
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import Entry, Finding, Interval
 from kvplan.estimator.answer import Estimate, PlaceTotal
 from kvplan.render.envelope import enveloped
 from kvplan.render.formula import substituted
+
+if TYPE_CHECKING:
+    from kvplan.perf import Performance
 
 
 def estimate(answer: Estimate) -> dict[str, object]:
@@ -24,7 +29,7 @@ def estimate(answer: Estimate) -> dict[str, object]:
             "phases": {**answer.phases._asdict(), "peak": answer.phases.peak},
             "kv": {**answer.kv._asdict(), "groups": [group._asdict() for group in answer.kv.groups]},
             "capacity": None if answer.capacity is None else _capacity(answer.capacity),
-            "performance": _performance(answer),
+            "performance": None if answer.performance is None else performance(answer.performance),
             "refusals": [refusal._asdict() for refusal in answer.refusals],
             "verdict": answer.verdict,
             "fits_on": [candidate._asdict() for candidate in answer.fits_on],
@@ -106,10 +111,8 @@ def _capacity(capacity: Capacity) -> dict[str, object]:
     }
 
 
-def _performance(answer: Estimate) -> dict[str, object] | None:
-    found = answer.performance
-    if found is None:
-        return None
+def performance(found: "Performance") -> dict[str, object]:
+    """The four figures with their ranges."""
     return {name: getattr(found, name)._asdict() for name in ("ttft_s", "tpot_s", "decode_tokens_per_s", "requests_per_s")}
 
 

@@ -1,0 +1,149 @@
+"""The page as finished values: what the templates set, and nothing that they have to work out."""
+
+from typing import NamedTuple
+
+from kvplan.render.html import headline, plots, results
+from kvplan.render.html.figures import Figure, Words, count, size, size_span
+from kvplan.render.html.grid import Map, grids
+from kvplan.render.html.headline import Headline
+from kvplan.render.html.ledger import Ledger, ledgers
+from kvplan.render.html.part import Part
+from kvplan.render.html.results import Note
+from kvplan.render.shell import line
+
+
+class Unmodeled(NamedTuple):
+    """Memory that is known of and not counted."""
+
+    message: str
+    low: Figure | None
+    high: Figure | None
+
+
+class Subject(NamedTuple):
+    """One estimate and what stands around it."""
+
+    id: str
+    head: Headline
+    inputs: tuple[tuple[str, tuple[Words, ...]], ...]
+    ledgers: tuple[Ledger, ...]
+    grid: Map | None
+    memory: plots.Memory | None
+    speed: plots.Speed | None
+    command: str
+    log: tuple[str, ...]
+    notes: tuple[Note, ...]
+    not_modeled: tuple[Unmodeled, ...]
+    settings: tuple[tuple[str, str], ...]
+
+
+class Page(NamedTuple):
+    """The whole page."""
+
+    title: str
+    answer: str
+    subjects: tuple[Subject, ...]
+    runs: tuple[results.Run, ...]
+    advice: tuple[results.Advice, ...]
+    checks: tuple[results.Check, ...]
+    sweeps: tuple[results.Sweep, ...]
+    command: str
+    files: tuple[tuple[str, str], ...]
+    kvplan: str
+
+
+def page(document: Part) -> Page:
+    """The page of a report's JSON. Raises RequestError for what is none."""
+    subjects = tuple(_subject(i, one) for i, one in enumerate(document["subjects"]))
+    by_kind: dict[str, list[Part]] = {}
+    for one in document["results"]:
+        by_kind.setdefault(one["kind"].text, []).append(one)
+
+    runs = tuple(map(results.run, by_kind.get("verify", ())))
+    advice = tuple(map(results.advice, by_kind.get("recommend", ())))
+    checks = tuple(map(results.check, by_kind.get("check", ())))
+    sweeps = tuple(map(results.sweep, by_kind.get("sweep", ())))
+    return Page(
+        _title(subjects, [*(one.title for one in (*runs, *advice, *sweeps)), *(one.file for one in checks)]),
+        _answer(subjects),
+        subjects,
+        runs,
+        advice,
+        checks,
+        sweeps,
+        line([word.text for word in document["report.command"]]),
+        tuple((one["file"].text, one["sha256"].text) for one in document["report.inputs"]),
+        document["kvplan"].text,
+    )
+
+
+def _title(subjects: tuple[Subject, ...], others: list[str]) -> str:
+    if len(subjects) == 1:
+        return f"{subjects[0].head.label} on {subjects[0].head.device}"
+    return f"{len(subjects):,} choices side by side" if subjects else (others or [""])[0]
+
+
+def _answer(subjects: tuple[Subject, ...]) -> str:
+    """Which of several fit."""
+    if len(subjects) < 2:
+        return ""
+    parts = []
+    for verdicts, words in ((("fits",), "fits"), (("tight",), "probably fits"), (("does_not_fit", "refused"), "does not fit")):
+        found = [one.head.label for one in subjects if one.head.verdict in verdicts]
+        if found:
+            several = {"fits": "fit", "probably fits": "probably fit", "does not fit": "do not fit"}[words]
+            parts.append(f"{', '.join(found)} {words if len(found) == 1 else several}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _subject(i: int, one: Part) -> Subject:
+    found = one["estimate"]
+    load = found["workload"]
+    places = list(found["places"])
+    card = next((place["capacity_bytes"] for place in places if place["id"].text != "host"), Part(None))
+    asked = load["ctx_tokens"].whole, load["batch"].whole
+    maps = grids(one["grid"], asked) if one["grid"].given else ()
+    return Subject(
+        f"s{i + 1}",
+        headline.headline(one),
+        tuple(_inputs(found)),
+        ledgers(found),
+        maps[0] if maps else None,
+        plots.memory(one["lines"], card),
+        plots.speed(one["ladder"]),
+        line([word.text for word in found["engine.command"]]),
+        tuple(said.text for said in found["predicted_log"]),
+        (*(_refusal(refusal) for refusal in found["refusals"]), *map(results.note, found["findings"])),
+        tuple(map(_unmodeled, found["not_modeled"])),
+        tuple((key, _plain(value)) for key, value in found["engine.settings"].items()),
+    )
+
+
+def _inputs(found: Part) -> list[tuple[str, tuple[Words, ...]]]:
+    model, engine, kv = found["model"], found["engine"], found["kv"]
+    revision = f"{model['source'].text} {model['revision'].text}".strip()
+    stored = " and ".join(filter(None, (model["quantization"].text, model["stored_dtype"].text)))
+    caches = kv["k_dtype"].text if kv["k_dtype"].value == kv["v_dtype"].value else f"{kv['k_dtype'].text}/{kv['v_dtype'].text}"
+    rows: list[tuple[str, tuple[Words, ...]]] = [
+        ("Model", (f"{model['id'].text} ({revision}{', as of ' + model['as_of'].text if model['as_of'].given else ''})",)),
+        ("Architecture", (model["architecture"].text, ", ", count(model["n_params"]), " parameters, stored as ", stored)),
+        ("Engine", (f"{engine['name'].text} {engine['version'].text}",)),
+        ("Cache", (caches, ", ", size(kv["bytes_per_token"]), " per token; this load: ", size(kv["reserved_bytes"]))),
+        ("Load", (count(found["workload.ctx_tokens"]), " tokens × ", count(found["workload.batch"]), ", ",
+                  count(found["workload.prompt_tokens"]), " of each prompted")),
+        ("Device", (headline.device_of(found),)),
+    ]
+    return rows
+
+
+def _refusal(one: Part) -> Note:
+    return Note("refused", one["rule"].text, f"at {one['at'].text}", one["text"].text, "")
+
+
+def _unmodeled(one: Part) -> Unmodeled:
+    low, high = one["low_bytes"], one["high_bytes"]
+    return Unmodeled(one["message"].text, size(low) if low.given else None, size(high) if high.given else None)
+
+
+def _plain(part: Part) -> str:
+    return "–" if part.value is None else str(part.value)
