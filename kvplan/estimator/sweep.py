@@ -119,9 +119,7 @@ def answered(points: Iterable[Point]) -> Iterator[Point]:
         raise waiting[0].error
 
 
-def points(
-    axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False, command: tuple[str, ...] = ()
-) -> Iterator[Point]:
+def points(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False, command: tuple[str, ...] = ()) -> Iterator[Point]:
     """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named.
 
     ``command`` is the engine's own in all points: its flags are the limits, and a workload beyond them is an error.

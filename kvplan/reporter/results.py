@@ -56,5 +56,7 @@ def _kind(name: str, found: Mapping[str, object]) -> Kind:
         raise RequestError("bad_file", f"{name}: schema_version {found['schema_version']} is not 1", hint="make it again with this kvplan")
     kind = next((kind for kind, sign in _SIGNS if sign in found), None)
     if kind is None:
-        raise RequestError("bad_file", f"{name}: no answer that a report shows", hint="estimate, sweep, recommend, compare, verify or check")
+        raise RequestError(
+            "bad_file", f"{name}: no answer that a report shows", hint="estimate, sweep, recommend, compare, verify or check"
+        )
     return kind

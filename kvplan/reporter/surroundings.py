@@ -1,6 +1,6 @@
 """What stands around an estimate: contexts and batches that fit, memory of other engines and caches, speed by sequences at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -52,7 +52,8 @@ def surrounded(side: Side, *, probe: bool) -> Subject:
     lines = tuple(_lines(side.options, found, scope, probe=probe))
     if not found.node.gpus:
         return Subject(side.label, found, None, lines, ())
-    ladder = tuple(_ladder(side.options, scope.batches, probe=probe))
+    most = found.capacity.max_batch if found.capacity else None
+    ladder = tuple(_ladder(side.options, sorted({*scope.batches, *([most] if most else [])}), probe=probe))
     return Subject(side.label, found, _grid(side.options, found, scope, probe=probe), lines, ladder)
 
 
@@ -144,7 +145,7 @@ def _line(label: str, options: Options, scope: _Scope, *, probe: bool) -> Iterat
         yield Line(label, Sweep(varied, seen))
 
 
-def _ladder(options: Options, batches: tuple[int, ...], *, probe: bool) -> Iterator[Rung]:
+def _ladder(options: Options, batches: Sequence[int], *, probe: bool) -> Iterator[Rung]:
     """More and more at once, as long as they fit."""
     for batch in batches:
         try:

@@ -1,5 +1,6 @@
 """``kvplan report``."""
 
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -39,15 +40,18 @@ def _report(said: Said) -> "Report":
     after = pasted(said)
     known = {name: value for name, value in said.values.items() if name in Options._fields}
     asked = sides(Options(command=(), **known), models, after) if models or after else ()
-    return report(asked, tuple(result for result in found.values() if result is not None), _again(said, after), probe=True)
+    made = report(asked, tuple(result for result in found.values() if result is not None), probe=True)
+    return made._replace(command=_again(said, after, {one.found.engine: one.found.version for one in made.subjects}))
 
 
-def _again(said: Said, after: tuple[str, ...]) -> tuple[str, ...]:
-    """The command line that makes the report again."""
+def _again(said: Said, after: tuple[str, ...], versions: Mapping[str, str]) -> tuple[str, ...]:
+    """The command line that makes the report again, also when there are newer engines."""
+    engines = said.values.get("engine", next(iter(versions)) if len(versions) == 1 else "")
+    pinned = ",".join(f"{name}@{versions[name]}" if name in versions else name for name in engines.split(","))
+    values = {**said.values, **({"engine": pinned} if pinned else {})}
     taking = {option.name: option.flag for option in COMMAND.options if option.name not in ("command_file", "color")}
-    values = [word for name, flag in taking.items() if name in said.values for word in (flag, said.values[name])]
-    flags = [flag for name, flag in taking.items() if name in said.flags and name == "json"]
-    return ("kvplan", "report", *said.words, *values, *flags, *(("--", *after) if after else ()))
+    words = [word for name, flag in taking.items() if name in values for word in (flag, values[name])]
+    return ("kvplan", "report", *said.words, *(["--json"] if "json" in said.flags else []), *words, *(("--", *after) if after else ()))
 
 
 def _rendered(found: "Report", form: str) -> str:

@@ -59,6 +59,7 @@ class Map(NamedTuple):
     lines: tuple[Line, ...]
     frontier: str
     numbers: bool
+    asked: bool
     verdicts: tuple[tuple[str, str, str], ...]
 
 
@@ -105,6 +106,7 @@ def _map(title: str, points: list[Part], asked: tuple[int, int] | None) -> Map:
         lines,
         _frontier(lines, width, height),
         len(contexts) <= _MOST_COLUMNS_WITH_NUMBERS and len(batches) * _ROW_PX <= _MOST_PX,
+        any(cell.asked for line in lines for cell in line.cells if cell),
         tuple((key, _SIGNS[key], words) for key, words in VERDICTS.items() if key in seen),
     )
 
@@ -140,9 +142,12 @@ def _verdict(point: Part) -> str:
 
 
 def _frontier(lines: Sequence[Line], width: float, height: float) -> str:
-    """The edge of what fits for certain: up and to the left it does not go on."""
+    """The edge of what fits for certain, from the largest batch of which something does."""
     reaches = [sum(1 for cell in line.cells if cell and cell.verdict == "fits") for line in lines]
-    points: list[tuple[float, float]] = []
-    for j, reach in enumerate(reaches):
+    first = next((j for j, reach in enumerate(reaches) if reach), None)
+    if first is None:
+        return ""
+    points: list[tuple[float, float]] = [(0, first * height)]
+    for j, reach in enumerate(reaches[first:], first):
         points += [(reach * width, j * height), (reach * width, (j + 1) * height)]
-    return path(points) if any(reaches) else ""
+    return path(points)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from kvplan.render.html.figures import Figure, Span, Words, count, distance, rate_span, size, size_span, some
 from kvplan.render.html.part import Part
 
-SAID = {"fits": "Yes", "tight": "Probably", "does_not_fit": "No", "refused": "No", "unknown": "No GPU named"}
+SAID = {"fits": "Yes", "tight": "Probably", "does_not_fit": "No", "refused": "No", "unknown": "–"}
 
 
 class Tile(NamedTuple):
@@ -88,18 +88,27 @@ def _fullest(found: Part) -> Part:
 
 def _sentence(found: Part, verdict: str, device: str) -> list[Words]:
     model, engine = found["model.id"].text, f"{found['engine.name'].text} {found['engine.version'].text}"
-    load: list[Words] = [_users(found["workload.batch"]), " of ", count(found["workload.ctx_tokens"]), " tokens"]
-    load += [" each"] if found["workload.batch"].whole != 1 else []
+    load = _load(found["workload"])
     if verdict == "refused":
-        return [f"{engine} refuses to start {model} on {device}: {next(iter(found['refusals']))['text'].text}"]
+        return [f"{engine} refuses to start {model} on {device} for ", *load, ". ", *_still(found), *_smallest(found)]
     if verdict == "unknown" or not found["headroom_bytes"].given:
-        return [f"{model} with {engine} needs ", size(found["needed_bytes"]), " for ", *load, ". No GPU was named. ", *_smallest(found)]
+        return [f"{model} with {engine} needs ", size(found["needed_bytes"]), " for ", *load, ". ", *_smallest(found)]
     on = f" on {device} with {engine}"
     left = distance(found["headroom_bytes"])
     if verdict == "does_not_fit":
         return [f"{model} does not fit{on} for ", *load, ": ", left, " are missing. ", *_still(found), *_smallest(found)]
     word = "fits" if verdict == "fits" else "probably fits"
     return [f"{model} {word}{on} for ", *load, ", and ", left, " are left. ", *_still(found)]
+
+
+def load_of(workload: Part, before: str) -> tuple[Words, ...]:
+    """The load, as the beginning of a sentence."""
+    return (before, *_load(workload), " ")
+
+
+def _load(workload: Part) -> list[Words]:
+    each = " tokens each" if workload["batch"].whole != 1 else " tokens"
+    return [_users(workload["batch"]), " of ", count(workload["ctx_tokens"]), each]
 
 
 def _users(batch: Part) -> Words:
@@ -126,23 +135,30 @@ def _alone(found: Part) -> str:
 
 
 def _smallest(found: Part) -> list[Words]:
-    names = [f"{n:,} × {one['gpu'].text}" if (n := one["n_devices"].whole) > 1 else one["gpu"].text for one in found["fits_on"]]
-    return [f"The smallest that would do: {', '.join(names)}."] if names else ["Nothing in the catalogue would do."]
+    names = [_node(one) for one in found["fits_on"]]
+    if names:
+        return [f"The smallest that would do: {', '.join(names)}."]
+    return [] if found["verdict"].text in ("fits", "tight") else ["Nothing in the catalogue would do."]
+
+
+def _node(candidate: Part) -> str:
+    n_devices = candidate["n_devices"].whole
+    return f"{n_devices:,} × {candidate['gpu'].text}" if n_devices > 1 else candidate["gpu"].text
 
 
 def _tiles(found: Part, verdict: str, device: str, usable: Part) -> list[Tile]:
-    load = found["workload"]
-    ctx, batch = count(load["ctx_tokens"]), _users(load["batch"])
-    left = found["headroom_bytes"]
-    margin: tuple[Words, ...] = ("for ", batch, " × ", ctx, " tokens")
-    if left.given and verdict != "refused":
-        margin = (distance(left), " left" if left.whole >= 0 else " short", " ", *margin)
-    known = found["capacity.max_ctx_tokens"].given
-    longest, most = some(found["capacity.max_ctx_tokens"]), some(found["capacity.max_batch"])
-    tokens: tuple[Words, ...] = (longest, " tokens") if isinstance(longest, Figure) else (longest,)
+    ctx, left = count(found["workload.ctx_tokens"]), found["headroom_bytes"]
+    load: tuple[Words, ...] = ("for ", _users(found["workload.batch"]), " × ", ctx, " tokens")
+    longest, most = found["capacity.max_ctx_tokens"], found["capacity.max_batch"]
+    if not usable.given or not left.given:
+        smallest = next(map(_node, found["fits_on"]), "–")
+        needs = Tile("What does it need?", (size(found["needed_bytes"]),), load)
+        others = (Tile(question, ("–",), ("name a GPU to know",)) for question in ("How long a context?", "How many users?"))
+        return [needs, Tile("On what?", (smallest,), ("the smallest that would do",)), *others]
+    margin: tuple[Words, ...] = (distance(left), " left " if left.whole >= 0 else " short ")
     return [
-        Tile("Does it fit?", (SAID.get(verdict, "unknown"),), margin, verdict),
-        Tile("On what?", (device,), (size(usable), " usable") if usable.given else ("name one with --gpu",)),
-        Tile("How long a context?", tokens if known else ("–",), (f"at most,{_alone(found)}",) if known else ("needs a GPU to say",)),
-        Tile("How many users?", (most,) if known else ("–",), ("at once for certain, ", ctx, " tokens each") if known else ("needs a GPU to say",)),
+        Tile("Does it fit?", (SAID.get(verdict, "–"),), (*(margin if verdict != "refused" else ()), *load), verdict),
+        Tile("On what?", (device,), (size(usable), " usable")),
+        Tile("How long a context?", (some(longest), " tokens" if longest.value else ""), (f"at most,{_alone(found)}",)),
+        Tile("How many users?", (some(most),), ("at once for certain, ", ctx, " tokens each")),
     ]

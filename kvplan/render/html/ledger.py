@@ -81,7 +81,7 @@ def _ledger(place: Part, entries: list[Part]) -> Ledger:
     shown = [one for one in entries if one["high_bytes"].whole > 0]
     limits = [place[key].whole for key in ("capacity_bytes", "usable_bytes", "needed_high_bytes", "total_bytes") if place[key].given]
     marks = ticks(max(limits) / GIB)
-    scale = Linear(0, marks[-1] * GIB)
+    scale, rows = Linear(0, marks[-1] * GIB), Linear(0, max((one["high_bytes"].whole for one in shown), default=1))
     return Ledger(
         place["id"].text,
         tuple(_segments(shown, scale)),
@@ -93,7 +93,7 @@ def _ledger(place: Part, entries: list[Part]) -> Ledger:
         size(place["total_bytes"]),
         size(place["capacity_bytes"]) if place["capacity_bytes"].given else None,
         size(place["usable_bytes"]) if place["usable_bytes"].given else None,
-        tuple(_row(one, scale) for one in shown),
+        tuple(_row(one, rows) for one in shown),
         place["verdict"].text,
     )
 

@@ -1,39 +1,11 @@
-"""What other commands answered: runs beside their estimates, proposals, checked files, sweeps."""
+"""What other commands answered in words: proposals, checked files, findings."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvplan.render.shell import line
-from kvplan.render.html.figures import Figure, Span, Words, count, percent, rate, rate_span, size, size_span, some
-from kvplan.render.html.grid import VERDICTS, Map, grids
-from kvplan.render.html.ledger import Range
+from kvplan.render.html.figures import Figure, Span, Words, count, rate_span, size, some
+from kvplan.render.html.grid import VERDICTS
 from kvplan.render.html.part import Part
-from kvplan.render.html.scale import Linear
-
-
-class TermRow(NamedTuple):
-    """One thing that was measured; ``bar`` has the estimate's interval, ``dot`` what was measured."""
-
-    term: str
-    phase: str
-    estimate: Span | None
-    measured: Figure
-    tolerance: Figure
-    ok: bool
-    bar: Range | None
-    dot: str
-
-
-class Run(NamedTuple):
-    """A verification."""
-
-    file: str
-    title: str
-    ok: bool
-    terms: tuple[TermRow, ...]
-    speeds: tuple[tuple[str, Figure, str], ...]
-    versions: str
-    notes: tuple[str, ...]
+from kvplan.render.shell import line
 
 
 class Proposal(NamedTuple):
@@ -92,77 +64,6 @@ class Check(NamedTuple):
     notes: tuple[Note, ...]
 
 
-class MeasuredPoint(NamedTuple):
-    """A point of a sweep that ran."""
-
-    ctx: Figure
-    batch: Figure
-    outcome: str
-    estimated: Figure | None
-    peak: Figure | None
-    tokens: Figure | None
-
-
-class Sweep(NamedTuple):
-    """A sweep: its maps, and its points that ran."""
-
-    file: str
-    title: str
-    maps: tuple[Map, ...]
-    measured: tuple[MeasuredPoint, ...]
-
-
-def run(result: Part) -> Run:
-    """A verification's view."""
-    found = result["answer"]
-    load, device = found["workload"], found["device.name"].text or "this processor"
-    terms = list(found["terms"])
-    edges = [term[key].whole for term in terms for key in ("high_bytes", "measured_bytes") if term[key].given]
-    scale = Linear(0, max(edges, default=1))
-    words = f"{load['ctx_tokens'].whole:,} tokens × {load['batch'].whole:,}"
-    title = f"{found['model'].text} · {found['tier'].text} on {device} · {words} · {found['outcome'].text}"
-    return Run(
-        result["file"].text,
-        title,
-        found["ok"].on,
-        tuple(_term(term, scale) for term in terms),
-        tuple(_speeds(found["timings"])),
-        " · ".join(f"{name} {version.text}" for name, version in found["versions"].items() if version.given),
-        (*(note.text for note in found["notes"]), *(f"not seen: {one['message'].text}" for one in found["not_modeled"])),
-    )
-
-
-def _term(term: Part, scale: Linear) -> TermRow:
-    known = term["estimate_bytes"].given
-    bar = None
-    if known:
-        low, best, high = (scale.at(term[key].whole) for key in ("low_bytes", "estimate_bytes", "high_bytes"))
-        bar = Range(percent(low), percent(high - low), percent(best), percent(high))
-    return TermRow(
-        term["term"].text.replace("_", " "),
-        term["phase"].text,
-        Span(size(term["estimate_bytes"]), *_bounds(term)) if known else None,
-        size(term["measured_bytes"]),
-        size(term["tolerance_bytes"]),
-        term["ok"].on,
-        bar,
-        percent(scale.at(term["measured_bytes"].whole)),
-    )
-
-
-def _bounds(term: Part) -> tuple[Figure | None, Figure | None]:
-    exact = term["low_bytes"].value == term["high_bytes"].value
-    return (None, None) if exact else (size(term["low_bytes"]), size(term["high_bytes"]))
-
-
-def _speeds(timings: Part) -> Iterator[tuple[str, Figure, str]]:
-    for key, name in (("ttft_s", "to the first token, median"), ("tpot_s", "from one token to the next, median")):
-        if timings[f"{key}.p50"].given:
-            yield name, rate(timings[f"{key}.p50"], scale=1000), "ms"
-    if timings["decode_tokens_per_s"].given:
-        yield "in all", rate(timings["decode_tokens_per_s"]), "tokens/s"
-
-
 def advice(result: Part) -> Advice:
     """A recommendation's view."""
     found = result["answer"]
@@ -215,30 +116,3 @@ def note(one: Part) -> Note:
     where = f"{one['file'].text}:{one['line'].whole}" if one["file"].given and one["line"].given else ""
     fixes = (f"{fix['flag'].text}: {fix['from'].text} → {fix['to'].text}" for fix in one["fixes"])
     return Note(one["level"].text, one["rule"].text, where, one["message"].text, one["hint"].text, tuple(fixes))
-
-
-def sweep(result: Part) -> Sweep:
-    """A sweep's view."""
-    found = result["answer"]
-    first = next(iter(found["points"]), Part(None))
-    fixed = (first["model"].text, f"{first['engine'].text} {first['version'].text}".strip(), first["gpu"].text)
-    ran = [point for point in found["points"] if point["measured"].given]
-    return Sweep(
-        result["file"].text,
-        " · ".join(part for part in fixed if part),
-        () if ran else grids(found, None),
-        tuple(map(_measured, ran)),
-    )
-
-
-def _measured(point: Part) -> MeasuredPoint:
-    found = point["measured"]
-    peak, estimated, tokens = found["peak_bytes"], found["estimated_peak_bytes"], found["decode_tokens_per_s"]
-    return MeasuredPoint(
-        count(point["ctx_tokens"]),
-        count(point["batch"]),
-        found["outcome"].text,
-        size(estimated) if estimated.given else None,
-        size(peak) if peak.given else None,
-        rate(tokens) if tokens.given else None,
-    )

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from kvplan.render.html import headline, plots, results
-from kvplan.render.html.figures import Figure, Words, count, size, size_span
+from kvplan.render.html import headline, plots, results, runs
+from kvplan.render.html.figures import Figure, Words, count, size
 from kvplan.render.html.grid import Map, grids
 from kvplan.render.html.headline import Headline
 from kvplan.render.html.ledger import Ledger, ledgers
@@ -41,12 +41,12 @@ class Page(NamedTuple):
     """The whole page."""
 
     title: str
-    answer: str
+    answer: tuple[Words, ...]
     subjects: tuple[Subject, ...]
-    runs: tuple[results.Run, ...]
+    runs: tuple[runs.Run, ...]
     advice: tuple[results.Advice, ...]
     checks: tuple[results.Check, ...]
-    sweeps: tuple[results.Sweep, ...]
+    sweeps: tuple[runs.Sweep, ...]
     command: str
     files: tuple[tuple[str, str], ...]
     kvplan: str
@@ -55,19 +55,20 @@ class Page(NamedTuple):
 def page(document: Part) -> Page:
     """The page of a report's JSON. Raises RequestError for what is none."""
     subjects = tuple(_subject(i, one) for i, one in enumerate(document["subjects"]))
+    estimates = [one["estimate"] for one in document["subjects"]]
     by_kind: dict[str, list[Part]] = {}
     for one in document["results"]:
         by_kind.setdefault(one["kind"].text, []).append(one)
 
-    runs = tuple(map(results.run, by_kind.get("verify", ())))
+    ran = tuple(map(runs.run, by_kind.get("verify", ())))
     advice = tuple(map(results.advice, by_kind.get("recommend", ())))
     checks = tuple(map(results.check, by_kind.get("check", ())))
-    sweeps = tuple(map(results.sweep, by_kind.get("sweep", ())))
+    sweeps = tuple(map(runs.sweep, by_kind.get("sweep", ())))
     return Page(
-        _title(subjects, [*(one.title for one in (*runs, *advice, *sweeps)), *(one.file for one in checks)]),
-        _answer(subjects),
+        _title(subjects, [found["model.id"].text for found in estimates], [one["file"].text for one in document["results"]]),
+        _answer(subjects, [found["workload"] for found in estimates]),
         subjects,
-        runs,
+        ran,
         advice,
         checks,
         sweeps,
@@ -77,23 +78,34 @@ def page(document: Part) -> Page:
     )
 
 
-def _title(subjects: tuple[Subject, ...], others: list[str]) -> str:
+def _title(subjects: tuple[Subject, ...], models: list[str], files: list[str]) -> str:
     if len(subjects) == 1:
-        return f"{subjects[0].head.label} on {subjects[0].head.device}"
-    return f"{len(subjects):,} choices side by side" if subjects else (others or [""])[0]
+        head = subjects[0].head
+        return head.label if head.device in head.label or head.verdict == "unknown" else f"{head.label} on {head.device}"
+    several = f"{len(subjects):,} choices side by side"
+    return (f"{models[0]}: {several}" if len(set(models)) == 1 else several) if subjects else ", ".join(files)
 
 
-def _answer(subjects: tuple[Subject, ...]) -> str:
-    """Which of several fit."""
+def _answer(subjects: tuple[Subject, ...], loads: list[Part]) -> tuple[Words, ...]:
+    """Which of several fit; for what load, where that is the same for all."""
     if len(subjects) < 2:
-        return ""
+        return ()
     parts = []
-    for verdicts, words in ((("fits",), "fits"), (("tight",), "probably fits"), (("does_not_fit", "refused"), "does not fit")):
+    for verdicts, one_does, several_do in _ANSWERS:
         found = [one.head.label for one in subjects if one.head.verdict in verdicts]
         if found:
-            several = {"fits": "fit", "probably fits": "probably fit", "does not fit": "do not fit"}[words]
-            parts.append(f"{', '.join(found)} {words if len(found) == 1 else several}")
-    return f"{'; '.join(parts)}." if parts else ""
+            listed = f"{', '.join(found[:-1])} and {found[-1]}" if len(found) > 1 else found[0]
+            parts.append(f"{listed} {one_does if len(found) == 1 else several_do}")
+    same = all(load.value == loads[0].value for load in loads)
+    return (*(headline.load_of(loads[0], "For ") if same else ()), f"{'; '.join(parts)}.")
+
+
+_ANSWERS = (
+    (("fits",), "fits", "fit"),
+    (("tight",), "probably fits", "probably fit"),
+    (("does_not_fit", "refused"), "does not fit", "do not fit"),
+    (("unknown",), "has no GPU to fit on", "have no GPU to fit on"),
+)
 
 
 def _subject(i: int, one: Part) -> Subject:
@@ -129,8 +141,17 @@ def _inputs(found: Part) -> list[tuple[str, tuple[Words, ...]]]:
         ("Architecture", (model["architecture"].text, ", ", count(model["n_params"]), " parameters, stored as ", stored)),
         ("Engine", (f"{engine['name'].text} {engine['version'].text}",)),
         ("Cache", (caches, ", ", size(kv["bytes_per_token"]), " per token; this load: ", size(kv["reserved_bytes"]))),
-        ("Load", (count(found["workload.ctx_tokens"]), " tokens × ", count(found["workload.batch"]), ", ",
-                  count(found["workload.prompt_tokens"]), " of each prompted")),
+        (
+            "Load",
+            (
+                count(found["workload.ctx_tokens"]),
+                " tokens × ",
+                count(found["workload.batch"]),
+                ", ",
+                count(found["workload.prompt_tokens"]),
+                " of each prompted",
+            ),
+        ),
         ("Device", (headline.device_of(found),)),
     ]
     return rows
