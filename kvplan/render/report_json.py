@@ -1,5 +1,7 @@
 """A sizing report as JSON: everything that its page shows."""
 
+from collections.abc import Mapping
+
 from kvplan.render import json_, sweep
 from kvplan.render.envelope import enveloped
 from kvplan.reporter import Report, Result, Rung, Subject
@@ -43,11 +45,20 @@ def _rung(rung: Rung) -> dict[str, object]:
 
 def _subjects(one: Result) -> list[object]:
     """The estimates in a result, each without what stands around it."""
+    answer = _answer(one)
     if one.kind == "report":
-        return _listed(one.answer["subjects"])
+        return _listed(answer["subjects"])
     if one.kind == "compare":
-        return [_bare(side, side.get("label")) for side in _listed(one.answer["sides"]) if isinstance(side, dict)]
-    return [_bare(one.answer, None)] if one.kind == "estimate" else []
+        return [_bare(side, side.get("label")) for side in _listed(answer["sides"]) if isinstance(side, dict)]
+    return [_bare(answer, None)] if one.kind == "estimate" else []
+
+
+def _answer(one: Result) -> Mapping[str, object]:
+    if isinstance(one.answer, Mapping):
+        return one.answer
+    from kvplan.render import verification
+
+    return verification.as_json(one.answer)
 
 
 def _bare(estimate: object, label: object) -> dict[str, object]:
@@ -56,8 +67,8 @@ def _bare(estimate: object, label: object) -> dict[str, object]:
 
 def _others(one: Result) -> list[object]:
     if one.kind == "report":
-        return _listed(one.answer.get("results"))
-    return [] if one.kind in ("estimate", "compare") else [{"file": one.file, "kind": one.kind, "answer": one.answer}]
+        return _listed(_answer(one).get("results"))
+    return [] if one.kind in ("estimate", "compare") else [{"file": one.file, "kind": one.kind, "answer": _answer(one)}]
 
 
 def _listed(found: object) -> list[object]:

@@ -24,8 +24,9 @@ def text(document: Mapping[str, object]) -> str:
 
 
 def _side_by_side(found: Page) -> Iterator[str]:
-    if found.answer:
-        yield cell(_words(found.answer))
+    for answer in found.answers:
+        yield cell(_words(answer))
+    if len(found.subjects) > 1:
         heads = ("choice", "fits?", "longest context", "users at once", "needed", "usable", "tokens/s")
         yield _table(heads, (_choice(one) for one in found.subjects))
 

@@ -1,12 +1,16 @@
-"""Answers of other commands, read from their JSON."""
+"""Answers of other commands, read from their JSON, and records of runs."""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kvplan.core.errors import RequestError
+
+if TYPE_CHECKING:
+    from kvplan.verifier.run import Tier
+    from kvplan.verifier.verification import Verification
 
 Kind = Literal["estimate", "compare", "sweep", "recommend", "verify", "check", "report"]
 
@@ -24,12 +28,12 @@ MOST_BYTES = 2**26  # a sweep of a hundred thousand points
 
 
 class Result(NamedTuple):
-    """What one command answered; ``sha256`` is that of its file."""
+    """What one command answered, of a record the run beside its estimate; ``sha256`` is that of its file."""
 
     file: str
     sha256: str
     kind: Kind
-    answer: Mapping[str, object]
+    answer: "Mapping[str, object] | Verification"
 
 
 def read(name: str) -> Result | None:
@@ -46,9 +50,29 @@ def read(name: str) -> Result | None:
         raise RequestError("bad_file", f"{name}: {problem.strerror or problem}", hint="check the path and its permissions") from None
     except (ValueError, RecursionError):
         return None  # whatever it is, the loader of models says what is wrong with it
-    if not isinstance(found, dict) or "kvplan" not in found or "schema_version" not in found:
+    if not isinstance(found, dict) or "schema_version" not in found:
         return None
-    return Result(path.name, hashlib.sha256(raw).hexdigest(), _kind(name, found), found)
+    digest = hashlib.sha256(raw).hexdigest()
+    if {"job", "outcome", "device"} <= found.keys():
+        return Result(path.name, digest, "verify", _verified(name, found))
+    return Result(path.name, digest, _kind(name, found), found) if "kvplan" in found else None
+
+
+def _verified(name: str, found: dict[str, object]) -> "Verification":
+    """The record of a run, reconciled with what is estimated of it now."""
+    from kvplan.verifier.accuracy import estimate_of
+    from kvplan.verifier.reconcile import reconcile
+    from kvplan.verifier.record import from_json
+    from kvplan.verifier.verification import Verification
+
+    try:
+        record = from_json({key: value for key, value in found.items() if key != "schema_version"})
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise RequestError("bad_file", f"{name}: no record of a run: {problem}", hint="kvplan verify --record writes one") from None
+    estimate = estimate_of(record)
+    tiers: dict[str, Tier] = {"cuda": "cuda", "cpu": "cpu"}
+    terms = reconcile(estimate, record) if record.outcome == "ran" else ()
+    return Verification(tiers.get(record.device.kind, "trace"), estimate, record, terms, ())
 
 
 def _kind(name: str, found: Mapping[str, object]) -> Kind:

@@ -49,12 +49,13 @@ def surrounded(side: Side, *, probe: bool) -> Subject:
     """The answer to one request, with its charts. Raises KvplanError for a wrong request."""
     found = answer(side.options, probe=probe)
     scope = _scope(side.options, found, probe=probe)
-    lines = tuple(_lines(side.options, found, scope, probe=probe))
+    asked = side.options._replace(engine=f"{found.engine}@{found.version}")  # so that it says the same when there are newer ones
+    lines = tuple(_lines(asked, found, scope, probe=probe))
     if not found.node.gpus:
         return Subject(side.label, found, None, lines, ())
     most = found.capacity.max_batch if found.capacity else None
-    ladder = tuple(_ladder(side.options, sorted({*scope.batches, *([most] if most else [])}), probe=probe))
-    return Subject(side.label, found, _grid(side.options, found, scope, probe=probe), lines, ladder)
+    ladder = tuple(_ladder(asked, sorted({*scope.batches, *([most] if most else [])}), probe=probe))
+    return Subject(side.label, found, _grid(asked, found, scope, probe=probe), lines, ladder)
 
 
 class _Scope(NamedTuple):

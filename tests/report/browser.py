@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,14 @@ from typing import NamedTuple
 
 Json = dict[str, object]
 _PATIENCE_S = 60.0
+_LAUNCH = """
+import fcntl, os, sys
+theirs = [fcntl.fcntl(int(fd), fcntl.F_DUPFD, 10) for fd in sys.argv[1:3]]
+os.dup2(theirs[0], 3)
+os.dup2(theirs[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""The browser reads commands from descriptor 3 and answers on 4."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -37,9 +46,10 @@ class Browser:
         assert found is not None
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        flags = f"--headless=new --no-sandbox --disable-gpu --hide-scrollbars --remote-debugging-pipe --user-data-dir={profile}"
+        flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe")
+        command = (found, *flags, f"--user-data-dir={profile}", "about:blank")
         self._process = subprocess.Popen(
-            ["sh", "-c", f"exec '{found}' {flags} about:blank 3<&{theirs_in} 4>&{theirs_out}"],
+            (sys.executable, "-c", _LAUNCH, str(theirs_in), str(theirs_out), *command),
             pass_fds=(theirs_in, theirs_out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -50,15 +60,23 @@ class Browser:
         self._events: list[Json] = []
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        target = self.say("Target.createTarget", url="about:blank")["targetId"]
-        self._session = str(self.say("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.say(f"{domain}.enable")
 
     def __enter__(self) -> "Browser":
+        try:
+            target = self.say("Target.createTarget", url="about:blank")["targetId"]
+            self._session = str(self.say("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
+            for domain in ("Page", "Runtime", "Log", "Network"):
+                self.say(f"{domain}.enable")
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the browser: it goes when its pipe is closed."""
         os.close(self._out)
         try:
             self._process.wait(timeout=10)

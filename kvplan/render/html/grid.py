@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvplan.core.errors import RequestError
 from kvplan.core.units import GIB, format_count
 from kvplan.render.html.figures import Figure, percent, size
 from kvplan.render.html.ledger import Mark
@@ -11,6 +12,7 @@ from kvplan.render.html.scale import path, thinned
 
 _ROW_PX, _LEAST_PX, _MOST_PX = 34, 5, 420
 _MOST_COLUMNS_WITH_NUMBERS = 12
+MOST_CELLS = 20_000
 _SIGNS = {"fits": "✓", "tight": "≈", "does_not_fit": "✕", "refused": "⊘", "beyond": "!", "unknown": "?"}
 VERDICTS = {
     "fits": "fits",
@@ -80,8 +82,12 @@ def _said(point: Part, option: str) -> str:
 
 
 def _map(title: str, points: list[Part], asked: tuple[int, int] | None) -> Map:
-    contexts = sorted({point["ctx_tokens"].whole for point in points})
-    batches = sorted({point["batch"].whole for point in points}, reverse=True)
+    contexts = sorted({point["ctx_tokens"].counted for point in points})
+    batches = sorted({point["batch"].counted for point in points}, reverse=True)
+    if len(contexts) * len(batches) > MOST_CELLS:
+        raise RequestError(
+            "too_large", f"{len(contexts):,} contexts by {len(batches):,} batches are no map that anybody reads", hint="fewer of them"
+        )
     width, height = 100 / len(contexts), 100 / len(batches)
     at = {(point["ctx_tokens"].whole, point["batch"].whole): point for point in points}
     lines = tuple(

@@ -44,8 +44,8 @@ def headline(subject: Part) -> Headline:
     """The answer to the subject's estimate."""
     found = subject["estimate"]
     verdict = "refused" if list(found["refusals"]) else found["verdict"].text
-    device, fullest = device_of(found), _fullest(found)
-    usable, left = fullest["usable_bytes"], found["headroom_bytes"]
+    device = device_of(found)
+    usable, left = fullest(found)["usable_bytes"], found["headroom_bytes"]
     return Headline(
         subject["label"].text or label_of(found),
         device,
@@ -79,9 +79,11 @@ def device_of(found: Part) -> str:
     return name if n_devices == 1 or "+" in name else f"{n_devices} × {name}"
 
 
-def _fullest(found: Part) -> Part:
+def fullest(found: Part) -> Part:
     """The place that the totals speak of: the GPU of which most is needed."""
     places = list(found["places"])
+    if not places:
+        raise found["places"].wrong("at least one place")
     gpus = [place for place in places if place["id"].text != "host"] or places
     return max(gpus, key=lambda place: place["needed_bytes"].whole)
 
@@ -103,7 +105,7 @@ def _sentence(found: Part, verdict: str, device: str) -> list[Words]:
 
 def load_of(workload: Part, before: str) -> tuple[Words, ...]:
     """The load, as the beginning of a sentence."""
-    return (before, *_load(workload), " ")
+    return (before, *_load(workload), ", ")
 
 
 def _load(workload: Part) -> list[Words]:
@@ -117,21 +119,23 @@ def _users(batch: Part) -> Words:
 
 
 def _still(found: Part) -> list[Words]:
-    """What fits for certain."""
+    """How many fit at this length for certain, and how long a context may be."""
     longest, most = found["capacity.max_ctx_tokens"], found["capacity.max_batch"]
     if not longest.given or not most.given:
         return []
     if not longest.whole and not most.whole:
         return ["No context fits, however short. "]
-    parts: list[Words] = ["For certain it holds "]
-    parts += [_users(most), " at that length" if most.whole else "", ", and "] if most.whole else ["nobody at that length, and "]
-    return [*parts, "contexts of up to ", count(longest), f" tokens{_alone(found)}. "] if longest.whole else [*parts[:-1], ". "]
+    for_certain: list[Words] = ["It holds ", _users(most) if most.whole else "nobody", " at that length for certain"]
+    reach: list[Words] = [", and up to ", count(longest), f" tokens {_who(found)}. "] if longest.whole else [". "]
+    return for_certain + reach
 
 
-def _alone(found: Part) -> str:
-    """For how many sequences the longest context holds: with a pool for one, else for the whole batch."""
+def _who(found: Part) -> str:
+    """For whom the longest context is, and how sure that is: with a pool it is the best guess for one, else certain for all."""
+    if found["capacity.n_blocks"].given:
+        return "for one user, by the best estimate"
     batch = found["workload.batch"].whole
-    return " for one user" if found["capacity.n_blocks"].given or batch == 1 else f" for all {batch:,}"
+    return "for one user" if batch == 1 else f"for all {batch:,}"
 
 
 def _smallest(found: Part) -> list[Words]:
@@ -159,6 +163,6 @@ def _tiles(found: Part, verdict: str, device: str, usable: Part) -> list[Tile]:
     return [
         Tile("Does it fit?", (SAID.get(verdict, "–"),), (*(margin if verdict != "refused" else ()), *load), verdict),
         Tile("On what?", (device,), (size(usable), " usable")),
-        Tile("How long a context?", (some(longest), " tokens" if longest.value else ""), (f"at most,{_alone(found)}",)),
+        Tile("How long a context?", (some(longest), " tokens" if longest.value else ""), (_who(found),)),
         Tile("How many users?", (some(most),), ("at once for certain, ", ctx, " tokens each")),
     ]

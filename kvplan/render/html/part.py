@@ -24,14 +24,14 @@ class Part:
         """The values of a list, none of null. Raises RequestError for anything else."""
         found = [] if self.value is None else self.value
         if not isinstance(found, list):
-            raise self._wrong("a list")
+            raise self.wrong("a list")
         return (Part(value, f"{self.path}.{i}") for i, value in enumerate(found))
 
     def items(self) -> Iterator[tuple[str, "Part"]]:
         """The keys of an object and what they hold, none of null. Raises RequestError for anything else."""
         found = {} if self.value is None else self.value
         if not isinstance(found, Mapping):
-            raise self._wrong("an object")
+            raise self.wrong("an object")
         return ((str(key), Part(value, f"{self.path}.{key}")) for key, value in found.items())
 
     @property
@@ -45,14 +45,14 @@ class Part:
         if self.value is None:
             return ""
         if not isinstance(self.value, str):
-            raise self._wrong("text")
+            raise self.wrong("text")
         return self.value
 
     @property
     def whole(self) -> int:
         """A whole number. Raises RequestError for anything else."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or abs(self.value) > _MOST:
-            raise self._wrong("a whole number")
+            raise self.wrong("a whole number")
         return self.value
 
     @property
@@ -67,7 +67,15 @@ class Part:
         """Whether it is true."""
         return self.value is True
 
-    def _wrong(self, wanted: str) -> RequestError:
+    @property
+    def counted(self) -> int:
+        """A whole number of at least 1. Raises RequestError for anything else."""
+        if self.whole < 1:
+            raise self.wrong("a number of at least 1")
+        return self.whole
+
+    def wrong(self, wanted: str) -> RequestError:
+        """The complaint that something else than ``wanted`` stands here."""
         found = "nothing" if self.value is None else repr(self.value)[:60]
         return RequestError("bad_file", f"{self.path}: expected {wanted}, found {found}", hint="is it what kvplan wrote with --json?")
 

@@ -83,7 +83,7 @@ def memory(lines: Iterable[Part], capacity: Part) -> Memory | None:
     known = [(line, points) for line, points in known if points]
     if not known:
         return None
-    contexts = sorted({point["ctx_tokens"].whole for _, points in known for point in points})
+    contexts = sorted({point["ctx_tokens"].counted for _, points in known for point in points})
     most = max(point["needed_bytes"].whole for _, points in known for point in points)
     if capacity.given:
         most = min(most, int(_MOST_OF_CAPACITY * capacity.whole))
@@ -103,14 +103,14 @@ def memory(lines: Iterable[Part], capacity: Part) -> Memory | None:
 
 def _rows(known: Sequence[tuple[Part, list[Part]]], contexts: list[int]) -> Iterable[MemoryRow]:
     for line, points in known:
-        at = {point["ctx_tokens"].whole: size(point["needed_bytes"]) for point in points}
+        at = {point["ctx_tokens"].counted: size(point["needed_bytes"]) for point in points}
         yield MemoryRow(line["label"].text, tuple(at.get(ctx) for ctx in contexts))
 
 
 def _memory_series(label: str, number: int, points: list[Part], scales: tuple[Log, Linear]) -> Series:
     x, y = scales
     keys = ("needed_low_bytes", "needed_bytes", "needed_high_bytes")
-    at = [(x.at(point["ctx_tokens"].whole), *(y.at(point[key].whole) for key in keys)) for point in points]
+    at = [(x.at(point["ctx_tokens"].counted), *(y.at(point[key].whole) for key in keys)) for point in points]
     dots = []
     for point, (left, low, best, high) in zip(points, at, strict=True):
         tip = f"{label}, {point['ctx_tokens'].whole:,} tokens: {size(point['needed_bytes']).text}"
@@ -142,10 +142,10 @@ def _speed_row(rung: Part) -> SpeedRow:
 def _speed_plot(rungs: list[Part]) -> Plot:
     rates = [rung["performance.decode_tokens_per_s"] for rung in rungs]
     marks = ticks(max(one["high"].number for one in rates))
-    x, y = Log(rungs[0]["concurrency"].whole, rungs[-1]["concurrency"].whole), Linear(marks[-1], 0)
+    x, y = Log(rungs[0]["concurrency"].counted, rungs[-1]["concurrency"].counted), Linear(marks[-1], 0)
     dots, points = [], []
     for rung, found in zip(rungs, rates, strict=True):
-        left = _MARGIN + (100 - 2 * _MARGIN) * x.at(rung["concurrency"].whole) / 100
+        left = _MARGIN + (100 - 2 * _MARGIN) * x.at(rung["concurrency"].counted) / 100
         low, best, high = (y.at(found[bound].number) for bound in ("low", "best", "high"))
         tip = f"{rung['concurrency'].whole:,} at once: {found['low'].number:,.0f} – {found['high'].number:,.0f} tokens/s"
         dots.append(Dot(percent(left), percent(best), percent(low), percent(high), tip, hollow=False))

@@ -88,6 +88,23 @@ def _proposal(one: Part) -> Proposal:
     )
 
 
+def in_words(one: Advice) -> tuple[Words, ...]:
+    """What to run, in a sentence."""
+    if not one.proposals:
+        return (f"Nothing fits for certain: {one.title}.",)
+    first = one.proposals[0]
+    return (f"{one.title}: {first.command} fits for certain with ", first.left, " left, for ", first.users, " users at once.")
+
+
+def checked_in_words(one: Check) -> str:
+    """How many servers fit, in a sentence."""
+    bad = [server.where for server in one.deployments if server.verdict == "does_not_fit"]
+    if bad:
+        return f"{len(bad):,} of {len(one.deployments):,} deployments in {one.file} do not fit: {', '.join(bad)}."
+    unknown = sum(server.verdict == "unknown" for server in one.deployments)
+    return f"No deployment of {len(one.deployments):,} is known not to fit{f'; {unknown:,} are unknown' if unknown else ''}."
+
+
 def check(result: Part) -> Check:
     """A check's view."""
     found = result["answer"]

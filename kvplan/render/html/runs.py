@@ -75,6 +75,18 @@ def run(result: Part) -> Run:
     )
 
 
+def in_words(one: Run) -> str:
+    """Whether the estimate agrees, in a sentence."""
+    known = [term for term in one.terms if term.estimate]
+    off = ", ".join(f"{term.term} ({term.phase})" for term in known if term.agrees == _NO)
+    if not known:
+        return f"{one.title}: nothing to compare."
+    return f"The estimate agrees with the run in every term: {one.title}." if one.ok else f"Off the estimate: {off or one.title}."
+
+
+_YES, _NO = "✓ yes", "✕ no"
+
+
 def _term(term: Part, scale: Linear) -> TermRow:
     known = term["estimate_bytes"].given
     bar = None
@@ -87,7 +99,7 @@ def _term(term: Part, scale: Linear) -> TermRow:
         Span(size(term["estimate_bytes"]), *_bounds(term)) if known else None,
         size(term["measured_bytes"]),
         size(term["tolerance_bytes"]),
-        "–" if not known else "✓ yes" if term["ok"].on else "✕ no",
+        "–" if not known else _YES if term["ok"].on else _NO,
         bar,
         percent(scale.at(term["measured_bytes"].whole)),
     )

@@ -31,7 +31,7 @@ class Log(NamedTuple):
 
 def ticks(high: float, *, n_most: int = 6) -> tuple[float, ...]:
     """Round numbers from 0 on, the last one at or above ``high``: steps of 1, 2 or 5 times a power of ten, ``n_most`` at most."""
-    if high <= 0:
+    if high <= _SLACK:
         return (0.0, 1.0)
     magnitude = 10.0 ** math.floor(math.log10(high / n_most))
     step = next(factor * magnitude for factor in (1, 2, 5, 10, 20, 50) if math.ceil(high / (factor * magnitude) - _SLACK) < n_most)

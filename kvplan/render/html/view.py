@@ -1,14 +1,16 @@
 """The page as finished values: what the templates set, and nothing that they have to work out."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.render.html import headline, plots, results, runs
-from kvplan.render.html.figures import Figure, Words, count, size
+from kvplan.render.html.figures import Figure, Words, count, percent, size
 from kvplan.render.html.grid import Map, grids
 from kvplan.render.html.headline import Headline
-from kvplan.render.html.ledger import Ledger, ledgers
+from kvplan.render.html.ledger import Ledger, Range, ledgers
 from kvplan.render.html.part import Part
 from kvplan.render.html.results import Note
+from kvplan.render.html.scale import Linear
 from kvplan.render.shell import line
 
 
@@ -20,11 +22,19 @@ class Unmodeled(NamedTuple):
     high: Figure | None
 
 
+class Bar(NamedTuple):
+    """What is needed in what is usable, on one scale for all choices; no ``usable`` where nobody knows."""
+
+    need: Range
+    usable: str
+
+
 class Subject(NamedTuple):
     """One estimate and what stands around it."""
 
     id: str
     head: Headline
+    bar: Bar
     inputs: tuple[tuple[str, tuple[Words, ...]], ...]
     ledgers: tuple[Ledger, ...]
     grid: Map | None
@@ -41,7 +51,7 @@ class Page(NamedTuple):
     """The whole page."""
 
     title: str
-    answer: tuple[Words, ...]
+    answers: tuple[tuple[Words, ...], ...]
     subjects: tuple[Subject, ...]
     runs: tuple[runs.Run, ...]
     advice: tuple[results.Advice, ...]
@@ -54,8 +64,9 @@ class Page(NamedTuple):
 
 def page(document: Part) -> Page:
     """The page of a report's JSON. Raises RequestError for what is none."""
-    subjects = tuple(_subject(i, one) for i, one in enumerate(document["subjects"]))
     estimates = [one["estimate"] for one in document["subjects"]]
+    scale = Linear(0, max((one["needed_high_bytes"].whole for one in estimates), default=1) * _ROOM or 1)
+    subjects = tuple(_subject(i, one, scale) for i, one in enumerate(document["subjects"]))
     by_kind: dict[str, list[Part]] = {}
     for one in document["results"]:
         by_kind.setdefault(one["kind"].text, []).append(one)
@@ -66,7 +77,12 @@ def page(document: Part) -> Page:
     sweeps = tuple(map(runs.sweep, by_kind.get("sweep", ())))
     return Page(
         _title(subjects, [found["model.id"].text for found in estimates], [one["file"].text for one in document["results"]]),
-        _answer(subjects, [found["workload"] for found in estimates]),
+        (
+            *_answer(subjects, [found["workload"] for found in estimates]),
+            *map(results.in_words, advice),
+            *((runs.in_words(one),) for one in ran),
+            *((results.checked_in_words(one),) for one in checks),
+        ),
         subjects,
         ran,
         advice,
@@ -86,10 +102,10 @@ def _title(subjects: tuple[Subject, ...], models: list[str], files: list[str]) -
     return (f"{models[0]}: {several}" if len(set(models)) == 1 else several) if subjects else ", ".join(files)
 
 
-def _answer(subjects: tuple[Subject, ...], loads: list[Part]) -> tuple[Words, ...]:
+def _answer(subjects: tuple[Subject, ...], loads: list[Part]) -> Iterator[tuple[Words, ...]]:
     """Which of several fit; for what load, where that is the same for all."""
     if len(subjects) < 2:
-        return ()
+        return
     parts = []
     for verdicts, one_does, several_do in _ANSWERS:
         found = [one.head.label for one in subjects if one.head.verdict in verdicts]
@@ -97,7 +113,7 @@ def _answer(subjects: tuple[Subject, ...], loads: list[Part]) -> tuple[Words, ..
             listed = f"{', '.join(found[:-1])} and {found[-1]}" if len(found) > 1 else found[0]
             parts.append(f"{listed} {one_does if len(found) == 1 else several_do}")
     same = all(load.value == loads[0].value for load in loads)
-    return (*(headline.load_of(loads[0], "For ") if same else ()), f"{'; '.join(parts)}.")
+    yield (*(headline.load_of(loads[0], "For ") if same else ()), f"{'; '.join(parts)}.")
 
 
 _ANSWERS = (
@@ -108,7 +124,7 @@ _ANSWERS = (
 )
 
 
-def _subject(i: int, one: Part) -> Subject:
+def _subject(i: int, one: Part, scale: Linear) -> Subject:
     found = one["estimate"]
     load = found["workload"]
     places = list(found["places"])
@@ -118,6 +134,7 @@ def _subject(i: int, one: Part) -> Subject:
     return Subject(
         f"s{i + 1}",
         headline.headline(one),
+        _bar(found, scale),
         tuple(_inputs(found)),
         ledgers(found),
         maps[0] if maps else None,
@@ -129,6 +146,17 @@ def _subject(i: int, one: Part) -> Subject:
         tuple(map(_unmodeled, found["not_modeled"])),
         tuple((key, _plain(value)) for key, value in found["engine.settings"].items()),
     )
+
+
+def _bar(found: Part, scale: Linear) -> Bar:
+    low, best, high = (scale.at(found[f"needed_{bound}bytes"].whole) for bound in ("low_", "", "high_"))
+    usable = headline.fullest(found)["usable_bytes"]
+    shown = percent(min(_PAST_THE_END, scale.at(usable.whole))) if usable.given else ""
+    return Bar(Range(percent(low), percent(high - low), percent(best), percent(high)), shown)
+
+
+_ROOM = 1.1  # right of the largest
+_PAST_THE_END = 100.0  # a card on which all choices would fit twice needs no more room in the table
 
 
 def _inputs(found: Part) -> list[tuple[str, tuple[Words, ...]]]:
