@@ -125,17 +125,28 @@ def _still(found: Part) -> list[Words]:
         return []
     if not longest.whole and not most.whole:
         return ["No context fits, however short. "]
-    for_certain: list[Words] = ["It holds ", _users(most) if most.whole else "nobody", " at that length for certain"]
-    reach: list[Words] = [", and up to ", count(longest), f" tokens {_who(found)}. "] if longest.whole else [". "]
-    return for_certain + reach
+    fits = "fit" if most.whole > 1 else "fits"
+    for_certain: list[Words] = ["At that length ", _users(most) if most.whole else "nobody", f" {fits} for certain"]
+    return for_certain + (["; ", _whoever(found), " up to ", count(longest), f" tokens{_how_sure(found)}. "] if longest.whole else [". "])
+
+
+def _whoever(found: Part) -> str:
+    batch = found["workload.batch"].whole
+    if found["capacity.n_blocks"].given:
+        return "one user alone gets"
+    return "one user gets" if batch == 1 else f"each of {batch:,} gets"
+
+
+def _how_sure(found: Part) -> str:
+    """The longest sequence that a pool takes is the best estimate, any other longest context is certain."""
+    return ", by the best estimate" if found["capacity.n_blocks"].given else ""
 
 
 def _who(found: Part) -> str:
-    """For whom the longest context is, and how sure that is: with a pool it is the best guess for one, else certain for all."""
-    if found["capacity.n_blocks"].given:
-        return "for one user, by the best estimate"
+    """For whom the longest context is."""
     batch = found["workload.batch"].whole
-    return "for one user" if batch == 1 else f"for all {batch:,}"
+    one = found["capacity.n_blocks"].given or batch == 1
+    return f"for one user{_how_sure(found)}" if one else f"for each of {batch:,}"
 
 
 def _smallest(found: Part) -> list[Words]:

@@ -55,9 +55,10 @@ class Row(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """A place: its bar, its limits, its lines and their sum."""
+    """A place: its bar, its limits, its lines and their sum. ``whole`` is what its capacity is of."""
 
     place: str
+    whole: str
     segments: tuple[Segment, ...]
     ticks: tuple[Mark, ...]
     capacity: Mark | None
@@ -84,6 +85,7 @@ def _ledger(place: Part, entries: list[Part]) -> Ledger:
     scale, rows = Linear(0, marks[-1] * GIB), Linear(0, max((one["high_bytes"].whole for one in shown), default=1))
     return Ledger(
         place["id"].text,
+        "in the host" if place["id"].text == "host" else "on the card",
         tuple(_segments(shown, scale)),
         tuple(Mark(percent(scale.at(mark * GIB)), f"{mark:g}") for mark in marks),
         _mark(place["capacity_bytes"], scale),

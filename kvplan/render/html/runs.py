@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvplan.render.html.figures import Figure, Span, count, percent, rate, size
+from kvplan.render.html.figures import Figure, Span, Words, count, percent, rate, size
 from kvplan.render.html.grid import Map, grids
 from kvplan.render.html.ledger import Range
 from kvplan.render.html.part import Part
@@ -72,6 +72,24 @@ def run(result: Part) -> Run:
         tuple(_speeds(found["timings"])),
         " · ".join(f"{name} {version.text}" for name, version in found["versions"].items() if version.given),
         (*(note.text for note in found["notes"]), *(f"not seen: {one['message'].text}" for one in found["not_modeled"])),
+    )
+
+
+def reach_in_words(result: Part) -> tuple[Words, ...]:
+    """The largest batch of a sweep of which a context fits for certain, and the longest context that does."""
+    found = [one for one in result["answer.frontier"] if one["ctx_tokens"].given]
+    if not found:
+        return ()
+    most = max(found, key=lambda one: (one["at.batch"].whole if one["at.batch"].given else 1, one["ctx_tokens"].whole))
+    longest = max(found, key=lambda one: one["ctx_tokens"].whole)
+    users: tuple[Words, ...] = ("up to ", count(most["at.batch"]), " users of ") if most["at.batch"].given else ("one user of ",)
+    return (
+        "Fits for certain: ",
+        *users,
+        count(most["ctx_tokens"]),
+        " tokens; contexts of up to ",
+        count(longest["ctx_tokens"]),
+        " tokens.",
     )
 
 

@@ -80,6 +80,7 @@ def page(document: Part) -> Page:
         (
             *_answer(subjects, [found["workload"] for found in estimates]),
             *map(results.in_words, advice),
+            *filter(None, map(runs.reach_in_words, by_kind.get("sweep", ()))),
             *((runs.in_words(one),) for one in ran),
             *((results.checked_in_words(one),) for one in checks),
         ),

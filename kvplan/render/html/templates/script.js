@@ -23,5 +23,5 @@ document.addEventListener("pointermove", (event) => {
   tip.style.transform = `translate(${Math.max(8, right)}px, ${event.clientY + 18}px)`;
 });
 addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("details")) one.open = true;
+  for (const one of document.querySelectorAll("details:not(.long)")) one.open = true;
 });
