@@ -153,7 +153,7 @@ def _paths(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
 WHOLE: dict[str, Any] = {}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data())
 def test_any_json_gives_a_page_or_a_complaint(data: st.DataObject) -> None:
     if not WHOLE:

@@ -98,9 +98,9 @@ def _sentence(found: Part, verdict: str, device: str) -> list[Words]:
     on = f" on {device} with {engine}"
     left = distance(found["headroom_bytes"])
     if verdict == "does_not_fit":
-        return [f"{model} does not fit{on} for ", *load, ": ", left, " are missing. ", *_still(found), *_smallest(found)]
+        return [f"{model} does not fit{on} for ", *load, ": ", left, f" are missing{_where(found)}. ", *_still(found), *_smallest(found)]
     word = "fits" if verdict == "fits" else "probably fits"
-    return [f"{model} {word}{on} for ", *load, ", and ", left, " are left. ", *_still(found)]
+    return [f"{model} {word}{on} for ", *load, ", and ", left, f" are left{_where(found)}. ", *_still(found)]
 
 
 def load_of(workload: Part, before: str) -> tuple[Words, ...]:
@@ -111,6 +111,11 @@ def load_of(workload: Part, before: str) -> tuple[Words, ...]:
 def _load(workload: Part) -> list[Words]:
     each = " tokens each" if workload["batch"].whole != 1 else " tokens"
     return [_users(workload["batch"]), " of ", count(workload["ctx_tokens"]), each]
+
+
+def _where(found: Part) -> str:
+    """Which of several cards the numbers speak of."""
+    return " on the fullest card" if found["device.n_devices"].whole > 1 else ""
 
 
 def _users(batch: Part) -> Words:
@@ -173,7 +178,7 @@ def _tiles(found: Part, verdict: str, device: str, usable: Part) -> list[Tile]:
     margin: tuple[Words, ...] = (distance(left), " left " if left.whole >= 0 else " short ")
     return [
         Tile("Does it fit?", (SAID.get(verdict, "–"),), (*(margin if verdict != "refused" else ()), *load), verdict),
-        Tile("On what?", (device,), (size(usable), " usable")),
+        Tile("On what?", (device,), (size(usable), f" usable{_where(found)}")),
         Tile("How long a context?", (some(longest), " tokens" if longest.value else ""), (_who(found),)),
         Tile("How many users?", (some(most),), ("at once for certain, ", ctx, " tokens each")),
     ]

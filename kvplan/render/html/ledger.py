@@ -1,5 +1,6 @@
 """The ledger of a place as a stacked bar against its capacity, and as a table with the interval of each line."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvplan.core.units import GIB
@@ -55,9 +56,11 @@ class Row(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """A place: its bar, its limits, its lines and their sum. ``whole`` is what its capacity is of."""
+    """A place: its bar, its limits, its lines and their sum. ``whole`` is what its capacity is of,
+    ``alike`` the places that hold the same and have no lines of their own."""
 
     place: str
+    alike: str
     whole: str
     segments: tuple[Segment, ...]
     ticks: tuple[Mark, ...]
@@ -75,16 +78,26 @@ class Ledger(NamedTuple):
 def ledgers(estimate: Part) -> tuple[Ledger, ...]:
     """Every place that holds anything."""
     entries = list(estimate["entries"])
-    return tuple(_ledger(place, [one for one in entries if one["place"].text == place["id"].text]) for place in estimate["places"])
+    places = list(estimate["places"])
+    lines = {place["id"].text: [one for one in entries if one["place"].text == place["id"].text] for place in places}
+    return tuple(_ledger(place, lines[place["id"].text], _alike(place, places, lines)) for place in places)
 
 
-def _ledger(place: Part, entries: list[Part]) -> Ledger:
+def _alike(place: Part, places: list[Part], lines: Mapping[str, list[Part]]) -> str:
+    """Other places for which this one's lines stand."""
+    bare = [one for one in places if not lines[one["id"].text]]
+    same = [one["id"].text for one in bare if all(one[key].value == place[key].value for key in ("total_bytes", "needed_bytes"))]
+    return ", ".join(same)
+
+
+def _ledger(place: Part, entries: list[Part], alike: str) -> Ledger:
     shown = [one for one in entries if one["high_bytes"].whole > 0]
     limits = [place[key].whole for key in ("capacity_bytes", "usable_bytes", "needed_high_bytes", "total_bytes") if place[key].given]
     marks = ticks(max(limits) / GIB)
     scale, rows = Linear(0, marks[-1] * GIB), Linear(0, max((one["high_bytes"].whole for one in shown), default=1))
     return Ledger(
         place["id"].text,
+        alike,
         "in the host" if place["id"].text == "host" else "on the card",
         tuple(_segments(shown, scale)),
         tuple(Mark(percent(scale.at(mark * GIB)), f"{mark:g}") for mark in marks),
