@@ -169,7 +169,7 @@ def _node(candidate: Part) -> str:
 def _tiles(found: Part, verdict: str, device: str, usable: Part) -> list[Tile]:
     ctx, left = count(found["workload.ctx_tokens"]), found["headroom_bytes"]
     load: tuple[Words, ...] = ("for ", _users(found["workload.batch"]), " × ", ctx, " tokens")
-    longest, most = found["capacity.max_ctx_tokens"], found["capacity.max_batch"]
+    longest = found["capacity.max_ctx_tokens"]
     if not usable.given or not left.given:
         smallest = next(map(_node, found["fits_on"]), "–")
         needs = Tile("What does it need?", (size(found["needed_bytes"]),), load)
@@ -180,5 +180,13 @@ def _tiles(found: Part, verdict: str, device: str, usable: Part) -> list[Tile]:
         Tile("Does it fit?", (SAID.get(verdict, "–"),), (*(margin if verdict != "refused" else ()), *load), verdict),
         Tile("On what?", (device,), (size(usable), f" usable{_where(found)}")),
         Tile("How long a context?", (some(longest), " tokens" if longest.value else ""), (_who(found),)),
-        Tile("How many users?", (some(most),), ("at once for certain, ", ctx, " tokens each")),
+        _users_tile(found, verdict, ctx),
     ]
+
+
+def _users_tile(found: Part, verdict: str, ctx: Figure) -> Tile:
+    """How many at once: those that were asked for where they probably fit, else those that do for certain."""
+    most = some(found["capacity.max_batch"])
+    if verdict == "tight":
+        return Tile("How many users?", ("probably ", count(found["workload.batch"])), (most, " for certain, ", ctx, " tokens each"))
+    return Tile("How many users?", (most,), ("at once for certain, ", ctx, " tokens each"))

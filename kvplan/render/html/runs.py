@@ -99,7 +99,11 @@ def in_words(one: Run) -> str:
     off = ", ".join(f"{term.term} ({term.phase})" for term in known if term.agrees == _NO)
     if not known:
         return f"{one.title}: nothing to compare."
-    return f"The estimate agrees with the run in every term: {one.title}." if one.ok else f"Off the estimate: {off or one.title}."
+    return (
+        f"The estimate agrees with the run in every term: {one.title}."
+        if one.ok
+        else f"The run is off its estimate{f' in {off}' if off else ''}: {one.title}."
+    )
 
 
 _YES, _NO = "✓ yes", "✕ no"
