@@ -21,7 +21,7 @@ def _template() -> "Template":
     import jinja2
 
     templates = jinja2.PackageLoader("kvplan.render.html")
-    shared = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=templates, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, auto_reload=False
     )
-    return shared.get_template("page.html.j2")
+    return environment.get_template("page.html.j2")
