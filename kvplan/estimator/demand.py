@@ -23,8 +23,8 @@ def workload(
     """
     most_tokens, most_sequences = limits
     usual = most_tokens or usual_ctx(model)
-    ctx = _within(parse_count(options.ctx, option="--ctx") if options.ctx is not None else usual, most_tokens, "--ctx")
-    batch = _within(parse_count(options.batch, option="--batch") if options.batch is not None else 1, most_sequences, "--batch")
+    ctx = within(parse_count(options.ctx, option="--ctx") if options.ctx is not None else usual, most_tokens, "--ctx")
+    batch = within(parse_count(options.batch, option="--batch") if options.batch is not None else 1, most_sequences, "--batch")
     prompt = None if options.prompt is None else parse_count(options.prompt, option="--prompt")
     return checked(ctx, batch, prompt), (*_default_ctx(options, ctx, most_tokens), *_beyond_limit(model, ctx))
 
@@ -53,7 +53,8 @@ def usual_ctx(model: ModelSpec) -> int:
     return min(DEFAULT_CTX_TOKENS, model.max_ctx_tokens or DEFAULT_CTX_TOKENS)
 
 
-def _within(wanted: int, most: int | None, option: str) -> int:
+def within(wanted: int, most: int | None, option: str) -> int:
+    """``wanted``. Raises RequestError where it is beyond ``most``, which a command allows."""
     if most is not None and wanted > most:
         what = "tokens in a sequence" if option == "--ctx" else "sequences at once"
         raise RequestError("beyond_limit", f"{option} {wanted}: the command allows {most} {what}", hint=f"raise that, or lower {option}")

@@ -86,11 +86,14 @@ def answered(points: Iterable[Point]) -> Iterator[Point]:
         raise waiting[0].error
 
 
-def points(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False) -> Iterator[Point]:
-    """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named."""
+def points(axes: tuple[Axis, ...], *, one_at_a_time: bool = False, probe: bool = False, command: tuple[str, ...] = ()) -> Iterator[Point]:
+    """A point after the other, made as they are asked for. ``probe`` looks for an attached GPU where no hardware is named.
+
+    ``command`` is the engine's own in all points: its flags are the limits, and a workload beyond them is an error.
+    """
     names = [axis.option for axis in axes[: -len(WORKLOAD)]]
     for others, choices in groupby(combinations(axes, one_at_a_time=one_at_a_time), key=lambda at: at[: -len(WORKLOAD)]):
-        settled = Settled(Options(**dict(zip(names, others, strict=True))), probe=probe)
+        settled = Settled(Options(command=command, **dict(zip(names, others, strict=True))), probe=probe)
         yield from map(settled.point, choices)
 
 

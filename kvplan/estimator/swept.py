@@ -9,7 +9,7 @@ from kvplan.core.ledger import Finding, Interval, Refusal, Verdict
 from kvplan.core.units import parse_count
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
-from kvplan.estimator.demand import checked, usual_ctx
+from kvplan.estimator.demand import ANY, checked, usual_ctx, within
 from kvplan.estimator.options import Options
 from kvplan.estimator.subject import Subject, subject
 
@@ -56,6 +56,7 @@ class Settled:
     def __init__(self, options: Options, *, probe: bool) -> None:
         """``probe`` looks for an attached GPU where the options name no hardware."""
         self._options, self._probe = options, probe
+        self._commanded = len(options.command) > 1
         self._followed: object = None
         self._last: Deployed | None = None
 
@@ -81,9 +82,12 @@ class Settled:
     def _deployed(self, load: Workload) -> "Deployed":
         """What the settings for this workload make; the same object as long as they stay the same."""
         about = self._about
-        followed = [getattr(load, name) for name in about.engine.follows]
+        shape = ANY if self._commanded else load
+        followed = [getattr(shape, name) for name in about.engine.follows]
         if self._last is None or followed != self._followed:
-            self._last, self._followed = Deployed(about, self._places, load), followed
+            self._last, self._followed = Deployed(about, self._places, shape), followed
+        if self._commanded:
+            self._last.check(load)
         return self._last
 
 
@@ -101,6 +105,12 @@ class Deployed:
         self._warnings = tuple(finding for finding in deployment.findings if finding.level == "warning")
         self._need, self._deployment, self._settings = deployment.need_bytes, deployment, settings
         self._about, self._limit = about, about.model.max_ctx_tokens
+
+    def check(self, load: Workload) -> None:
+        """Raises RequestError for a workload beyond what the settings allow."""
+        most = self._about.engine.limits(self._settings)
+        within(load.ctx_tokens, most[0], "--ctx")
+        within(load.batch, most[1], "--batch")
 
     def point(self, at: tuple[str | None, ...], load: Workload) -> Point:
         """The answer for one workload: the fullest GPU's need (the host's where there is none), the worst verdict of all places."""

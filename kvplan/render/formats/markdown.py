@@ -27,8 +27,8 @@ def render(report: Report) -> str:
 
 
 def _finding(one: Found) -> str:
-    what = _cell(f"{one.message} — {one.hint}" if one.hint else one.message)
-    return f"| {_SIGNS[one.level]} {one.level} | `{one.rule}` | {_code(f'{one.file}:{one.line}')} | {what} |"
+    what = cell(f"{one.message} — {one.hint}" if one.hint else one.message)
+    return f"| {_SIGNS[one.level]} {one.level} | `{one.rule}` | {code(f'{one.file}:{one.line}')} | {what} |"
 
 
 def _server(case: Case) -> str:
@@ -36,7 +36,7 @@ def _server(case: Case) -> str:
     context = "" if found.ctx_tokens is None else f"{found.ctx_tokens:,}"
     gpu = "" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
     needed, usable = _size(found.needed_bytes), _size(found.usable_bytes)
-    names = f"{_code(f'{found.file}:{found.line}')} | {_cell(found.engine or '')} | {_code(found.model) if found.model else ''}"
+    names = f"{code(f'{found.file}:{found.line}')} | {cell(found.engine or '')} | {code(found.model) if found.model else ''}"
     return f"| {names} | {context} | {gpu} | {needed} | {usable} | {_VERDICTS[found.verdict]} |"
 
 
@@ -44,7 +44,7 @@ def _size(n_bytes: int | None) -> str:
     return "" if n_bytes is None else f"{n_bytes / GIB:.2f} GiB"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Text that stays text: what Markdown or HTML would read otherwise is escaped."""
     plain = " ".join(text.split())
     for sign in "\\|`*_[]":
@@ -52,5 +52,6 @@ def _cell(text: str) -> str:
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace("@", "&#64;")
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Text as code, on one line of a table."""
     return f"`{' '.join(text.split()).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
