@@ -14,7 +14,7 @@ from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
 from kvplan.engines.transformers.report import Kept, kept, kv_plan
-from kvplan.engines.transformers.rules import rules_for
+from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
 
 PLACE = "gpu0"
@@ -50,9 +50,9 @@ class Deployment:
         self.refusals = notes.refusals(model, settings, node, rules)
         self.not_modeled = (*weights.left_out(model), *notes.not_modeled(model, settings))
         self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
-        self.findings = (*notes.findings(model, settings, node, newer=newer), *held)
+        self.findings = (*notes.findings(model, settings, node, rules, newer=newer), *held)
         self._plan = self._footprint.plan
-        self._margin = _margin(model, capability, newer=newer)
+        self._margin = _margin(model, capability, rules, newer=newer)
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
         self._constant = self._weights.size
         for entry in self._on_gpu:
@@ -127,11 +127,14 @@ def _transient(peaks: Peaks) -> int:
     return max(peaks.prefill, peaks.decode) - peaks.state
 
 
-def _margin(model: ModelSpec, capability: tuple[int, int] | None, *, newer: bool) -> Margin:
-    """Wider for likenesses and newer versions; on Hopper and newer cuDNN's attention takes a workspace that nobody published."""
+def _margin(model: ModelSpec, capability: tuple[int, int] | None, rules: Rules, *, newer: bool) -> Margin:
+    """Wider for likenesses, and for versions that are newer or older than the code that was traced.
+
+    On Hopper and newer cuDNN's attention takes a workspace that nobody published.
+    """
     base = TRACED if model.form.checked else LIKELY
     cudnn = CUDNN_ABOVE if capability is not None and capability >= CUDNN_FROM else 0
-    return base._replace(above_surge=base.above_surge + cudnn, of_all=base.of_all + (NEWER_OF_ALL if newer else 0))
+    return base._replace(above_surge=base.above_surge + cudnn, of_all=base.of_all + rules.off_by + (NEWER_OF_ALL if newer else 0))
 
 
 class _Same:
@@ -153,7 +156,7 @@ def _compiled(
 ) -> tuple[Footprint, weights.Weights, Kept, tuple[Finding, ...]]:
     """What a model with these settings is on every GPU of one generation, and what to say of it: a search tries many of them."""
     rules, _ = rules_for(settings.version)
-    plan = compile_plan(same.model, settings)
+    plan = compile_plan(same.model, settings, rules)
     at_rest = weights.weights(same.model, settings, keeps_router=rules.keeps_router)
-    device = Device(capability, rules.packs_queries)
+    device = Device(capability)
     return Footprint(plan, device), at_rest, kept(same.model, plan), scores.all_in_memory(plan, device)

@@ -59,7 +59,7 @@ class TransformersEngine:
 
         Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modeled.
         """
-        rules_for(version)
+        rules, _ = rules_for(version)
         chosen = _DEFAULTS | {flag.name: flag.value for flag in parsed.flags}
         for key, known in _CHOICES.items():
             if chosen[key] not in known:
@@ -69,6 +69,9 @@ class TransformersEngine:
         compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
         attn = chosen["attn_implementation"]
         cache, kv = _cache(chosen["cache_implementation"], chosen["kv_dtype"], compute)
+        if cache not in rules.caches:
+            hint = f"it has {', '.join(rules.caches)}"
+            raise RequestError("bad_setting", f"cache_implementation={cache}: transformers {version} has none", hint=hint)
         return Settings(
             version=version,
             model=parsed.model or model.id,

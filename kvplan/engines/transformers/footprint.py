@@ -37,13 +37,15 @@ class Footprint:
         self._device = device
         self._static = plan.settings.cache == "static"
         self._eager = plan.settings.attn == "eager"
+        self._mask_bytes = 1 if plan.behavior.bool_masks else plan.elem_bytes
         self._padded = plan.settings.padding == "left"
-        self._shrinks = not self._static and any(rule.window is not None for rule in plan.rules)
+        self._shrinks = not self._static and any(rule.shrinks for rule in plan.rules)
         self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
         self._recent: dict[tuple[Workload, bool], Peaks] = {}  # one answer asks four times about one workload
         self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
-        self._logits = plan.logits_bytes if plan.settings.forward == "plain" else 0
+        self._logits = plan.logits_bytes if plan.whole_logits else 0
+        self._kept_logits = plan.row_bytes if plan.whole_logits else 0
         rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
         position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
         token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
@@ -131,7 +133,10 @@ class Footprint:
         return lines, Point(load.batch, load.prompt_tokens, before, (), seen)
 
     def _hides(self, rule: Rule, load: Workload) -> bool:
-        """Whether a window hides some of the prompt; a static window is held, and masked, at its full width."""
+        """Whether a window hides some of the prompt; a static window is held, and masked, at its full width. In older versions every
+        static cache has a mask."""
+        if self._static and self.plan.behavior.masks_static:
+            return True
         return rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
 
     def _seen(self, rule: Rule, load: Workload) -> int:
@@ -148,7 +153,7 @@ class Footprint:
             if self._eager:
                 size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
             elif self.plan.settings.attn == "sdpa" and (self._padded or self.plan.form.masks_all or self._hides(self.plan.rules[i], load)):
-                size += (load.batch if self._padded else 1) * load.prompt_tokens * seen[i]
+                size += self._mask_bytes * (load.batch if self._padded else 1) * load.prompt_tokens * seen[i]
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
 
@@ -164,7 +169,9 @@ class Footprint:
             most = max(most, self._step(load, almost, ctx), batch * self._choosing(almost, copies=2))
         if bound:
             most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2))
-        whole = self.plan.elem_bytes * self.plan.vocab * batch * prompt if self._logits else 0
+        whole = self._kept_logits * batch * prompt
+        if self.plan.behavior.keeps_outputs:
+            most = max(most, self._step(load, before, prompt + 1) + whole)
         first = batch * self._choosing(before, copies=1) + whole
         ids = IDS * (3 if self._padded else 1)  # with padding also a mask, and positions of each sequence
         return max(first, most) + ids * batch * ctx, whole if first >= most else 0

@@ -51,7 +51,8 @@ class Shape(NamedTuple):
 class Context(NamedTuple):
     """The run around the kernel: setting, element size, device, and whether it is decoding under a mask.
 
-    ``kv_heads`` is the form's: what happens where they are fewer than the query heads.
+    ``packs_queries`` and ``reads_groups`` are the version's; ``kv_heads`` is the form's: what happens where they
+    are fewer than the query heads.
     """
 
     attn: str
@@ -62,6 +63,7 @@ class Context(NamedTuple):
     decoding: bool
     masked: bool
     packs_queries: bool
+    reads_groups: bool = True
 
 
 def shape_of(mixer: Mixer) -> Shape | None:
@@ -94,14 +96,20 @@ def choose(shape: Shape, run: Context) -> tuple[Kernel, bool]:
     half = run.elem_bytes == 2
     ampere = run.capability is None or run.capability >= AMPERE
     if half and ampere and not run.masked and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM:
-        return "flash", False
+        return "flash", shape.grouped and not packed and not in_groups
     fits = not in_groups and (not half or shape.head_dim % 8 == shape.v_head_dim % 8 == 0) and (ampere or not run.bfloat16)
     return ("efficient" if fits else "math"), shape.grouped and not packed and not in_groups
 
 
 def _in_groups(shape: Shape, run: Context) -> bool:
     """Whether Transformers leaves it to SDPA to read keys in groups."""
-    return shape.grouped and not run.masked and run.kv_heads != "broadcast" and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM
+    return (
+        run.reads_groups
+        and shape.grouped
+        and not run.masked
+        and run.kv_heads != "broadcast"
+        and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM
+    )
 
 
 def moments(shape: Shape, run: Context, core: Moment, scores: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:

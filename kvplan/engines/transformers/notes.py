@@ -10,7 +10,7 @@ from kvplan.engines.transformers.rules import VERSIONS, Rules
 from kvplan.engines.transformers.settings import Settings
 
 
-def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -> tuple[Finding, ...]:
+def findings(model: ModelSpec, settings: Settings, node: Node, rules: Rules, *, newer: bool) -> tuple[Finding, ...]:
     """Findings that hold for every workload."""
     found = []
     if newer:
@@ -20,6 +20,16 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
                 "warning",
                 f"transformers {settings.version} is newer than the versions that are modeled: rules of {VERSIONS[-1]}, wider intervals",
                 f"use --engine transformers@{VERSIONS[-1]} to compare",
+            )
+        )
+    if rules.off_by:
+        found.append(
+            Finding(
+                "KV309",
+                "note",
+                f"activations are those of newer code, with what is known to differ in transformers {settings.version}: "
+                f"up to {rules.off_by} % off beside the weights",
+                f"take --engine transformers@{VERSIONS[-1]}, or `kvplan verify` with the version that will run",
             )
         )
     if not model.form.checked:

@@ -6,26 +6,21 @@ Source: transformers 5.24 generation/utils.py (_prefill, _sample), cache_utils.p
 from typing import NamedTuple
 
 from kvplan.core.forms import StateMoments
+from kvplan.engines.transformers.aged import ROUTING, moe
 from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
 from kvplan.engines.transformers.lines import Chunks, Line, largest, unbeaten
 from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
 from kvplan.engines.transformers.widths import Rate, rate
 
 MLP = {True: ("4H + 3I",), False: ("4H + 2I",)}
-ROUTING = "4iA + fA + E"
-MOE = {
-    True: (f"4H + 4AH + {ROUTING}", f"4H + AH + 4AM + {ROUTING}"),
-    False: (f"4H + 4AH + {ROUTING}", f"4H + AH + 2AM + {ROUTING}"),
-}
 RAW = "K + V"
 CAT = f"3H + Q + {RAW}"
 
 
 class Device(NamedTuple):
-    """What decides which kernels run: compute capability (None where unknown) and the version's rule for decoding."""
+    """What decides which kernels run: compute capability, None where unknown."""
 
     capability: tuple[int, int] | None
-    packs_queries: bool
 
 
 def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
@@ -43,7 +38,7 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
         lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before]
         lines += [Line(moment, kind.rule, behind, nothing, kind=i) for moment in after]
         lines += [Line(moment, kind.rule, behind, nothing, row, i, chunks) for moment, row, chunks in _scans(plan, kind)]
-    return (*unbeaten(lines), head(plan, whole=plan.settings.forward == "plain"))
+    return (*unbeaten(lines), head(plan, whole=plan.whole_logits))
 
 
 def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
@@ -52,7 +47,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
     ``full`` says for each rule whether its window is full before the step.
     """
     lines: list[Line] = []
-    shrinks = plan.settings.cache == "dynamic" and any(rule.window is not None for rule in plan.rules)
+    shrinks = plan.settings.cache == "dynamic" and any(rule.shrinks for rule in plan.rules)
     for i, kind in enumerate(plan.kinds):
         masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or plan.settings.padding == "left" or full[kind.rule])
         run = context(plan, device, decoding=True, masked=masked)
@@ -62,6 +57,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ..
             behind = plus(place, kind.own)
             ahead = plus(plan.total, behind, times=-1)
             lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
+            ahead = plan.total if plan.keeps_old else ahead
             lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
     return (*unbeaten(lines), head(plan, whole=False))
 
@@ -89,7 +85,8 @@ def context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Cont
         capability=device.capability,
         decoding=decoding,
         masked=masked,
-        packs_queries=device.packs_queries,
+        packs_queries=plan.behavior.packs_queries,
+        reads_groups=plan.behavior.reads_groups,
     )
 
 
@@ -136,7 +133,7 @@ def _after(plan: Plan, kind: Kind) -> list[Moment]:
     kept = _rate(plan, kind, form.kept_scores).pair if plan.settings.attn == "eager" and kind.widths["N"] else 0
     texts = [form.norm]
     for ffn in kind.layer.ffns:
-        texts += (form.mlp or MLP[ffn.gated]) if ffn.kind == "dense" else (form.moe or MOE[ffn.gated])
+        texts += (form.mlp or MLP[ffn.gated]) if ffn.kind == "dense" else moe(form, plan.behavior.experts, gated=ffn.gated)
     return [Moment(found.token, found.pair + kept, what=text) for text, found in ((text, _rate(plan, kind, text)) for text in texts)]
 
 
@@ -166,11 +163,11 @@ def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
 
     Source: transformers 5.24 integrations/moe.py, batched_mm_experts_forward; modeling_utils.py, _optimize_model_for_decode.
     """
-    moe = next((ffn for ffn in kind.layer.ffns if ffn.kind == "moe"), None)
-    if moe is None or plan.settings.forward == "plain" or not plan.form.gathers_experts:
+    mixture = next((ffn for ffn in kind.layer.ffns if ffn.kind == "moe"), None)
+    if mixture is None or plan.settings.forward == "plain" or not (plan.form.gathers_experts and plan.behavior.gathers):
         return []
     experts = sum(group.run_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
-    token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + moe.n_active * experts // moe.n_experts
+    token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + mixture.n_active * experts // mixture.n_experts
     return [Moment(token, what=f"4H + 2AH + {ROUTING}, and copies of its experts' weights")]
 
 
@@ -183,7 +180,7 @@ def _growth(plan: Plan, kind: Kind, *, full: bool) -> PerRule:
     cache, grown = plan.settings.cache, [0] * len(plan.rules)
     if kind.store.slots and cache != "quantized":
         slot = kind.store.slots[0]
-        if slot.rule.window is not None:
+        if slot.rule.shrinks:
             grown[kind.rule] = slot.bytes if cache == "dynamic" or full else 0
         elif cache == "dynamic":
             grown[kind.rule] = slot.key_bytes

@@ -56,7 +56,7 @@ def _groups(model: ModelSpec, plan: Plan) -> tuple[KvGroup, ...]:
     for run in model.runs:
         layer = as_cached(run.layer, plan.form)
         for mixer in layer.mixers if layer.kv_source is None else ():
-            slots = store(layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes).slots
+            slots = store(layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes, plan.behavior).slots
             cost = sum(slot.bytes // slot.rule.ratio for slot in slots)
             key = (_kind(mixer), slots[0].rule.window if slots else None, cost)
             counts[key] = counts.get(key, 0) + run.n_layers
