@@ -9,7 +9,7 @@ from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import entries, notes, overhead, scores, weights
+from kvplan.engines.transformers import entries, notes, overhead, scores, segments, weights
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
@@ -54,6 +54,8 @@ class Deployment:
         self._plan = self._footprint.plan
         self._margin = _margin(model, capability, rules, newer=newer)
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
+        even = not held and not any(mixer.kind == "mla" for run in model.runs for mixer in run.layer.mixers)
+        self._share = segments.SHARES[settings.segments, even]
         self._constant = self._weights.size
         for entry in self._on_gpu:
             self._constant = self._constant.plus(entry.size)
@@ -69,7 +71,7 @@ class Deployment:
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
         if self._on_gpu:
-            found += [*self._on_gpu, overhead.allocator(_transient(peaks))]
+            found += [*self._on_gpu, segments.entry(self._share, _transient(peaks))]
         return tuple(found)
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
@@ -80,7 +82,7 @@ class Deployment:
         low, best, high = self._constant
         parts = [self._cache(load, peaks), self._activations(peaks), exactly(peaks.state + peaks.logits)]
         if self._on_gpu:
-            parts.append(overhead.allocator_size(_transient(peaks)))
+            parts.append(self._share.of(_transient(peaks)))
         for part in parts:
             low, best, high = low + part.low, best + part.best, high + part.high
         return Interval(low, best, high)

@@ -21,12 +21,14 @@ _DEFAULTS = {
     "cache_implementation": AUTO,
     "forward": "generate",
     "padding": "none",
+    "expandable_segments": "False",
 }
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
     "cache_implementation": (AUTO, "dynamic", "static", "quantized"),
     "forward": ("generate", "plain"),
     "padding": ("none", "left"),
+    "expandable_segments": ("False", "True"),
 }
 QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
 DEFAULT_QUANTIZED = "int4"
@@ -82,6 +84,7 @@ class TransformersEngine:
             forward=chosen["forward"],
             compute_dtype=compute,
             padding=chosen["padding"],
+            segments="expandable" if chosen["expandable_segments"] == "True" else "fixed",
         )
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
@@ -99,6 +102,7 @@ class TransformersEngine:
             f"cache_implementation={settings.cache}",
             f"forward={settings.forward}",
             f"padding={settings.padding}",
+            f"expandable_segments={settings.segments == 'expandable'}",
         )
 
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:

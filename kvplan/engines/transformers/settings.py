@@ -8,6 +8,7 @@ class Settings(NamedTuple):
 
     ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs; ``padding`` is
     ``left`` where the tokenizer pads shorter prompts of a batch.
+    ``segments`` are those of PyTorch's allocator, ``expandable`` where PYTORCH_ALLOC_CONF says so.
     ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
@@ -20,3 +21,4 @@ class Settings(NamedTuple):
     forward: str
     compute_dtype: str
     padding: str = "none"
+    segments: str = "fixed"

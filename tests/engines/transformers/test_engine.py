@@ -17,7 +17,7 @@ LOAD = Workload(8, 1, 7)
 
 def test_defaults() -> None:
     found = settings(model())
-    assert found == (NEWEST, "m", "bfloat16", "bfloat16", "sdpa", "dynamic", "generate", "bfloat16", "none")
+    assert found == (NEWEST, "m", "bfloat16", "bfloat16", "sdpa", "dynamic", "generate", "bfloat16", "none", "fixed")
 
 
 def test_models_without_sdpa_default_to_eager() -> None:
@@ -91,6 +91,7 @@ def test_unknown_words(word: str) -> None:
             "dtype": st.sampled_from(["auto", "float16", "bf16", "float32"]),
             "attn_implementation": st.sampled_from(["auto", "sdpa", "eager", "flash_attention_2"]),
             "forward": st.sampled_from(["generate", "plain"]),
+            "expandable_segments": st.sampled_from(["False", "True"]),
         },
     ),
     st.sampled_from(
