@@ -89,7 +89,8 @@ class ActivationForm(NamedTuple):
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
     are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves
     SDPA only its math kernel, or ``expanded`` before they are cached, which then keeps one for each query head.
-    ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
+    ``gathers_experts``: decoding copies the experts of each token. ``merges_experts``: files hold experts one by one, and loading
+    makes one tensor of them. ``checked`` is False where nobody compared the form
     with a trace of the modeling code: the engine then widens its interval.
     """
 
@@ -115,4 +116,5 @@ class ActivationForm(NamedTuple):
     eager_only: bool = False
     kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
     gathers_experts: bool = True
+    merges_experts: bool = True
     checked: bool = False

@@ -9,7 +9,7 @@ from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import entries, notes, overhead, scores, segments, weights
+from kvplan.engines.transformers import entries, loading, notes, overhead, scores, segments, unpacked, weights
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
@@ -48,8 +48,11 @@ class Deployment:
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
         self.refusals = notes.refusals(model, settings, node, rules)
-        self.not_modeled = (*weights.left_out(model), *notes.not_modeled(model, settings))
+        loaded = loading.as_loaded(model, capability, settings.compute_dtype)
+        self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
         self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
+        self._unpacked = unpacked.unpacked(loaded, self._footprint.plan.elem_bytes)
+        self._load_peak = loading.peak(loaded, self._weights.size.best, settings.dtype, rules)
         self.findings = (*notes.findings(model, settings, node, rules, newer=newer), *held)
         self._plan = self._footprint.plan
         self._margin = _margin(model, capability, rules, newer=newer)
@@ -68,6 +71,8 @@ class Deployment:
             found.append(entries.state(plan, load))
         moment = self._footprint.moment(load, decoding=peaks.decode > peaks.prefill)
         found.append(entries.activations(plan, load, peaks, self._activations(peaks), moment))
+        if not unpacked.is_nothing(self._unpacked):
+            found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
         if self._on_gpu:
@@ -81,6 +86,7 @@ class Deployment:
         peaks = self._footprint.peaks(load, bound=True)
         low, best, high = self._constant
         parts = [self._cache(load, peaks), self._activations(peaks), exactly(peaks.state + peaks.logits)]
+        parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
         if self._on_gpu:
             parts.append(self._share.of(_transient(peaks)))
         for part in parts:
@@ -92,9 +98,11 @@ class Deployment:
         return None
 
     def phases(self, load: Workload) -> Phases:
-        """Live tensor bytes: the weights while loading, the exact masks of this prompt, the worst of the decode steps."""
+        """Live tensor bytes: the end of loading, the exact masks of this prompt, the worst of the decode steps."""
         peaks, held = self._footprint.peaks(load), self._weights.size.best
-        return Phases(held, held + peaks.prefill, held + peaks.decode if load.decode_steps else None)
+        prefill = held + peaks.prefill + self._unpacked.size(load.batch * load.prompt_tokens).best
+        decode = held + peaks.decode + self._unpacked.size(load.batch).best
+        return Phases(self._load_peak, prefill, decode if load.decode_steps else None)
 
     def kv(self, load: Workload) -> KvPlan:
         """Ideal and reserved bytes, and the groups of equal layers."""
@@ -158,7 +166,8 @@ def _compiled(
 ) -> tuple[Footprint, weights.Weights, Kept, tuple[Finding, ...]]:
     """What a model with these settings is on every GPU of one generation, and what to say of it: a search tries many of them."""
     rules, _ = rules_for(settings.version)
-    plan = compile_plan(same.model, settings, rules)
-    at_rest = weights.weights(same.model, settings, keeps_router=rules.keeps_router)
+    model = loading.as_loaded(same.model, capability, settings.compute_dtype)
+    plan = compile_plan(model, settings, rules)
+    at_rest = weights.weights(model, settings, keeps_router=rules.keeps_router)
     device = Device(capability)
-    return Footprint(plan, device), at_rest, kept(same.model, plan), scores.all_in_memory(plan, device)
+    return Footprint(plan, device), at_rest, kept(model, plan), scores.all_in_memory(plan, device)

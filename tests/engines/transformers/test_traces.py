@@ -14,7 +14,7 @@ import pytest
 
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from tests.engines.transformers.running import deployment, gpu, model
+from tests.engines.transformers.running import by_term, deployment, gpu, model
 
 DATA = Path(__file__).parents[2] / "data"
 TOWERS = ("vision", "audio", "encoder", "projector")
@@ -50,11 +50,11 @@ def traces() -> list[Trace]:
 def beside_weights(spec: ModelSpec, run: Run) -> tuple[int, int]:
     settings = {"attn_implementation": run.attn, "cache_implementation": run.cache, "forward": run.forward, "dtype": run.dtype}
     settings["padding"] = run.padding
-    phases = deployment(spec, settings, node=gpu()).phases(Workload(run.prompt + run.steps, run.batch, run.prompt))
-    assert phases.load_peak_bytes
+    deployed, load = deployment(spec, settings, node=gpu()), Workload(run.prompt + run.steps, run.batch, run.prompt)
+    phases, held = deployed.phases(load), by_term(deployed.entries(load))["weights"].size.best
     assert phases.prefill_peak_bytes
     assert phases.decode_peak_bytes
-    return phases.prefill_peak_bytes - phases.load_peak_bytes, phases.decode_peak_bytes - phases.load_peak_bytes
+    return phases.prefill_peak_bytes - held, phases.decode_peak_bytes - held
 
 
 @pytest.mark.parametrize("trace", traces(), ids=lambda trace: str(trace.config["model_type"]))
