@@ -1,6 +1,5 @@
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,17 +17,11 @@ from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
 from tests.gguf.writing import header, llama, llama_tensors
 from tests.hardware.memory import fake_memory, hide_memory
 from tests.verifier.models import LLAMA, write
+from tests.verifier.pretended import child, no_child
 
 if TYPE_CHECKING:
     from kvplan.estimator.options import Keywords
     from kvplan.verifier.run import RunKeywords
-
-
-def forbid_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: object, **__: object) -> object:
-        raise AssertionError("a process was started")
-
-    monkeypatch.setattr(subprocess, "run", run)
 
 
 def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,10 +50,29 @@ def test_what_is_not_run_so(options: "RunKeywords", words: str, tmp_path: Path) 
     assert caught.value.hint
 
 
-def test_quantized_weights_are_not_run(tmp_path: Path) -> None:
-    quantized = LLAMA | {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}}
-    with pytest.raises(RequestError, match="plain types of torch, not awq"):
-        verify(write(tmp_path, quantized))
+AWQ: dict[str, object] = LLAMA | {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}}
+
+
+def test_quantized_weights_are_run_as_plain_ones_of_the_same_shapes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jobs: list[Job] = []
+
+    def answer(job: Job) -> str:
+        jobs.append(job)
+        return ended("ran", "trace")
+
+    pretend_torch(monkeypatch)
+    child(monkeypatch, answer)
+    found = verify(write(tmp_path, AWQ), ctx="24", backend="trace", no_cache=True)
+    assert [(job.dtype, job.use_cache) for job in jobs] == [("bfloat16", True), ("bfloat16", False)]
+    assert found.estimate
+    assert found.estimate.model.quantization is None
+    assert "the weights are stored quantized: run, and estimated, in bfloat16" in text(found)
+
+
+def test_quantized_weights_are_not_run_where_they_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="plain types of torch, not fp8") as caught:
+        verify(write(tmp_path, LLAMA), dtype="fp8")
+    assert "--dtype bfloat16 runs the same shapes" in caught.value.hint
 
 
 def test_weights_in_no_type_of_torch_are_not_run(tmp_path: Path) -> None:
@@ -70,7 +82,7 @@ def test_weights_in_no_type_of_torch_are_not_run(tmp_path: Path) -> None:
 
 def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    forbid_runs(monkeypatch)
+    no_child(monkeypatch)
     with pytest.raises(UnavailableError) as caught:
         verify(write(tmp_path, LLAMA))
     assert caught.value.exit_code == 3
@@ -81,7 +93,7 @@ def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp
 def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     pretend_torch(monkeypatch)
-    forbid_runs(monkeypatch)
+    no_child(monkeypatch)
     with pytest.raises(UnavailableError, match="no attached GPU"):
         verify(write(tmp_path, LLAMA), backend="cuda")
 
@@ -112,7 +124,7 @@ def test_the_size_is_guarded_before_anything_is_allocated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, available_bytes: int | None, kind: str
 ) -> None:
     pretend_torch(monkeypatch)
-    forbid_runs(monkeypatch)
+    no_child(monkeypatch)
     if available_bytes is None:
         hide_memory(monkeypatch, tmp_path)
     else:
@@ -159,8 +171,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stdout: str = "
     """The measuring process at the border: it ends with this."""
     pretend_torch(monkeypatch)
     fake_memory(monkeypatch, tmp_path, total_bytes=64 * GIB, available_bytes=64 * GIB)
-    done = subprocess.CompletedProcess([], code, stdout, "boom")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    child(monkeypatch, lambda _: stdout, code=code)
 
 
 def ended(outcome: str, device: str = "cpu") -> str:
@@ -191,17 +202,11 @@ def test_running_out_of_memory_is_an_answer_and_not_ok(monkeypatch: pytest.Monke
 
 
 def test_a_trace_needs_no_memory_and_says_what_it_can_not_see(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    given: dict[str, dict[str, str]] = {}
-
-    def run(*_: object, env: dict[str, str], **__: object) -> "subprocess.CompletedProcess[str]":
-        given["env"] = env
-        return subprocess.CompletedProcess([], 0, ended("ran", "trace"), "")
-
+    started = child(monkeypatch, lambda _: ended("ran", "trace"))
     pretend_torch(monkeypatch)
     hide_memory(monkeypatch, tmp_path)
-    monkeypatch.setattr(subprocess, "run", run)
     found = verify("llama-3-70b", ctx="32k", batch="8", backend="trace")
-    assert given["env"]["CUDA_VISIBLE_DEVICES"] == ""
+    assert [process.environment["CUDA_VISIBLE_DEVICES"] for process in started] == [""]
     assert as_json(found)["tier"] == "trace"
     missed = as_json(found)["not_modeled"]
     assert isinstance(missed, list)
