@@ -81,8 +81,9 @@ def test_an_interruption_ends_the_measuring_process(tmp_path: Path) -> None:
     pipe, child = tmp_path / "pipe", tmp_path / "python"
     os.mkfifo(pipe)
     child.write_text(
-        f"#!{sys.executable}\nimport signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        f"with open({str(pipe)!r}, 'w') as told:\n    print('here', file=told, flush=True)\n    time.sleep(60)\n    told.write('survived')\n"
+        f"#!{sys.executable}\nimport signal, sys, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsys.stdin.read()\n"
+        f"with open({str(pipe)!r}, 'w') as told:\n    print('here', file=told, flush=True)\n"
+        "    time.sleep(60)\n    told.write('survived')\n"
     )
     child.chmod(0o755)
     code = (
