@@ -81,6 +81,7 @@ def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout
             if tier != "trace":
                 raise
             return _unestimated(options, config, run, keep)
+        checks.check_layers(estimate, run)
         jobs = _jobs(asked._replace(model=options.model or run.weights), config, run, estimate, tier)
         records, saved = keep(jobs)
     return Verification(tier, estimate, records[0], reconcile(estimate, records[0]), saved, *records[1:])

@@ -10,7 +10,6 @@ import pytest
 from kvplan.verifier import files
 from kvplan.verifier.process import dumps
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
-from kvplan.verifier.shrink import cut, tiny
 from kvplan.verifier.timings import Pass, summary
 
 ROOT = Path(__file__).parent.parent.parent
@@ -97,25 +96,3 @@ def test_an_interruption_ends_the_measuring_process(tmp_path: Path) -> None:
         parent.send_signal(signal.SIGINT)
         assert told.read() == ""
     assert parent.wait() != 0
-
-
-def test_cutting_layers() -> None:
-    config: dict[str, object] = {"num_hidden_layers": 4, "layer_types": ["a", "b", "c", "d"], "eos_token_id": [1, 2, 3], "hidden_size": 64}
-    assert cut(config, 2) == {**config, "num_hidden_layers": 2, "layer_types": ["a", "b"]}
-    assert cut(config, 4) is config
-    assert cut({"n_layer": 3}, 1) == {"n_layer": 1}
-    assert cut({"hidden_size": 1}, 1) == {"hidden_size": 1}
-    assert cut({"text_config": config, "vision_config": {"num_hidden_layers": 9}}, 1)["vision_config"] == {"num_hidden_layers": 9}
-
-
-def test_tiny() -> None:
-    config: dict[str, object] = {
-        "num_hidden_layers": 4,
-        "vocab_size": 32000,
-        "num_experts": 128,
-        "num_local_experts": 4,
-        "pad_token_id": 31999,
-    }
-    small = {"num_hidden_layers": 2, "vocab_size": 1024, "num_experts": 8, "num_local_experts": 4, "pad_token_id": 0}
-    assert tiny(config) == small
-    assert tiny({"text_config": config}) == {"text_config": small}
