@@ -7,7 +7,7 @@ from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import format_size
 from kvplan.estimator import Estimate, Options
 from kvplan.hardware import catalog, host, presence
-from kvplan.verifier.run import Run, Tier
+from kvplan.verifier.run import Tier
 
 _RUNS_ON: dict[Tier, str] = {"cuda": "the first attached GPU", "cpu": "this processor", "trace": "no hardware at all"}
 
@@ -71,10 +71,10 @@ def check_settings(estimate: Estimate) -> Estimate:
     return estimate
 
 
-def check_layers(estimate: Estimate, run: Run) -> None:
+def check_layers(estimate: Estimate, most: int | None) -> None:
     """Raises RequestError for a model that has more layers than it should have been cut to."""
-    if run.n_layers is not None and estimate.model.n_layers > run.n_layers:
-        found = f"--layers {run.n_layers}: the config does not say how many layers there are, where they are looked for"
+    if most is not None and estimate.model.n_layers > most:
+        found = f"--layers {most}: the config does not say how many layers there are, where they are looked for"
         raise RequestError("unsupported", found, hint="write num_hidden_layers into a copy of it, or leave --layers out")
 
 

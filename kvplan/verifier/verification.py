@@ -70,8 +70,9 @@ def verify(model: str, *, record_in: Path | None = None, timeout_s: float = TIME
 
 def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout_s: float = TIMEOUT_S) -> Verification:
     """The same for a request in words: ``verify`` says what is done and raised."""
-    asked, config = weights.subject(options, run)
-    config = _cut(config, run.n_layers)
+    asked, whole = weights.subject(options, run)
+    config = _cut(whole, run.n_layers)
+    most, run = run.n_layers, run if config != whole else run._replace(n_layers=None)
     tier = checks.tier(run.backend, loads=run.weights is not None)
     with _early(tier) as child:
         keep = partial(_kept, record_in=record_in, timeout_s=timeout_s, child=child)
@@ -80,8 +81,8 @@ def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout
         except UnknownArchitectureError:
             if tier != "trace":
                 raise
-            return _unestimated(options, config, run, keep)
-        checks.check_layers(estimate, run)
+            return _unestimated(asked, config, run, keep)
+        checks.check_layers(estimate, most)
         jobs = _jobs(asked._replace(model=options.model or run.weights), config, run, estimate, tier)
         records, saved = keep(jobs)
     return Verification(tier, estimate, records[0], reconcile(estimate, records[0]), saved, *records[1:])
@@ -90,7 +91,7 @@ def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout
 def _jobs(asked: Options, config: dict[str, object], run: Run, estimate: Estimate, tier: Tier) -> list[Job]:
     """What to run: the model, and the same without a cache where that is asked for."""
     job = _job(asked.model or "", config, estimate, tier)
-    job = job._replace(n_warmup=run.n_warmup, n_repeats=run.n_repeats, weights=run.weights)
+    job = job._replace(id=_named(job.id, run), n_warmup=run.n_warmup, n_repeats=run.n_repeats, weights=run.weights)
     job = _pretending(job, estimate.node) if tier == "trace" else job
     jobs = [job._replace(max_bytes=checks.guard(estimate, tier))]
     return [*jobs, _without_cache(job, asked, config, tier)] if run.uncached else jobs
@@ -104,7 +105,7 @@ def _early(tier: Tier) -> "AbstractContextManager[Child | None]":
 def _unestimated(options: Options, config: dict[str, object], run: Run, keep: "Keep") -> Verification:
     """A trace of an architecture that nobody can estimate."""
     checks.need_torch()
-    job = _pretending(unknown.job(Path(options.model or "").name, config, options), checks.pretended(options))
+    job = _pretending(unknown.job(_named(Path(options.model or "").name, run), config, options), checks.pretended(options))
     records, saved = keep([job, *([job._replace(use_cache=False)] if run.uncached else [])])
     return Verification("trace", None, records[0], tuple(observed.alone(records[0])), saved, *records[1:])
 
@@ -158,6 +159,10 @@ def _measured(run: "Callable[..., Record]", job: Job, timeout_s: float) -> Recor
 
 def _cut(config: dict[str, object], n_layers: int | None) -> dict[str, object]:
     return config if n_layers is None else cut(config, n_layers)
+
+
+def _named(model_id: str, run: Run) -> str:
+    return model_id if run.n_layers is None else f"{model_id} (first {run.n_layers} layers)"
 
 
 def _written(config: dict[str, object], folder: Path) -> str:

@@ -100,8 +100,8 @@ class CpuMeter(Meter):
         return {}
 
     def device(self) -> Device:
-        """The processor."""
-        return Device("cpu", platform.processor() or platform.machine(), None, None, None)
+        """The processor, and how much of it torch uses."""
+        return Device("cpu", f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads", None, None, None)
 
     def before(self) -> Snapshot:
         """Unknown."""
