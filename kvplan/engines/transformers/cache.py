@@ -59,6 +59,10 @@ class Store(NamedTuple):
     tail_bytes: int = 0
     state_bytes: int = 0
 
+    def emptied(self) -> "Store":
+        """The same windows with nothing in them: a run without a cache."""
+        return Store(tuple(slot._replace(key_bytes=0, value_bytes=0) for slot in self.slots))
+
 
 def store(layer: Layer, dtype: str, elem_bytes: int, rules: Rules = RULES[-1]) -> Store:
     """What ``layer`` keeps with its cache stored as ``dtype``, in a model that computes in ``elem_bytes`` per element.

@@ -66,10 +66,14 @@ class Deployment:
     def entries(self, load: Workload) -> tuple[Entry, ...]:
         """The pass with the highest peak, part by part; on a GPU also what the process holds beside its tensors."""
         plan, peaks = self._plan, self._footprint.peaks(load, bound=True)
-        found = [weights.entry(self._weights), entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load))]
+        found = [weights.entry(self._weights)]
+        if plan.settings.cache != "none":
+            found.append(entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load)))
         if plan.state_bytes:
             found.append(entries.state(plan, load))
-        moment = self._footprint.moment(load, decoding=peaks.decode > peaks.prefill)
+        again = plan.settings.cache == "none"
+        read = load._replace(prompt_tokens=load.ctx_tokens) if again else load
+        moment = self._footprint.moment(read, decoding=peaks.decode > peaks.prefill and not again)
         found.append(entries.activations(plan, load, peaks, self._activations(peaks), moment))
         if not unpacked.is_nothing(self._unpacked):
             found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))

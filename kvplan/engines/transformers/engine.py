@@ -8,6 +8,7 @@ from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
+from kvplan.core.units import parse_count
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
@@ -22,13 +23,16 @@ _DEFAULTS = {
     "forward": "generate",
     "padding": "none",
     "expandable_segments": "False",
+    "use_cache": "True",
+    "prefill_chunk_size": "0",
 }
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
-    "cache_implementation": (AUTO, "dynamic", "static", "quantized"),
+    "cache_implementation": (AUTO, "dynamic", "static", "quantized", "none"),
     "forward": ("generate", "plain"),
     "padding": ("none", "left"),
     "expandable_segments": ("False", "True"),
+    "use_cache": ("True", "False"),
 }
 QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
 DEFAULT_QUANTIZED = "int4"
@@ -70,8 +74,8 @@ class TransformersEngine:
         weights = model.stored_dtype if chosen["dtype"] == AUTO else _weights(chosen["dtype"], model.stored_dtype)
         compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
         attn = chosen["attn_implementation"]
-        cache, kv = _cache(chosen["cache_implementation"], chosen["kv_dtype"], compute)
-        if cache not in rules.caches:
+        cache, kv = _cache("none" if chosen["use_cache"] == "False" else chosen["cache_implementation"], chosen["kv_dtype"], compute)
+        if cache not in (*rules.caches, "none"):
             hint = f"it has {', '.join(rules.caches)}"
             raise RequestError("bad_setting", f"cache_implementation={cache}: transformers {version} has none", hint=hint)
         return Settings(
@@ -85,6 +89,7 @@ class TransformersEngine:
             compute_dtype=compute,
             padding=chosen["padding"],
             segments="expandable" if chosen["expandable_segments"] == "True" else "fixed",
+            chunk_tokens=_chunk(chosen["prefill_chunk_size"], chosen["forward"]),
         )
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
@@ -99,7 +104,9 @@ class TransformersEngine:
             f"dtype={settings.dtype}",
             f"kv_dtype={settings.kv_dtype}",
             f"attn_implementation={settings.attn}",
-            f"cache_implementation={settings.cache}",
+            f"cache_implementation={AUTO if settings.cache == 'none' else settings.cache}",
+            f"use_cache={settings.cache != 'none'}",
+            f"prefill_chunk_size={settings.chunk_tokens}",
             f"forward={settings.forward}",
             f"padding={settings.padding}",
             f"expandable_segments={settings.segments == 'expandable'}",
@@ -121,6 +128,14 @@ def _weights(name: str, stored: str) -> str:
         hint = f"kvplan's own --dtype {name}, before the --, counts a checkpoint that is quantized so"
         raise RequestError("bad_setting", f"dtype={name}: from_pretrained loads in {', '.join(PLAIN)}", hint=hint)
     return found
+
+
+def _chunk(text: str, forward: str) -> int:
+    """prefill_chunk_size. Raises RequestError for anything but a number, and for a plain forward, which takes a prompt whole."""
+    n_tokens = 0 if text == "0" else parse_count(text, option="prefill_chunk_size")
+    if n_tokens and forward == "plain":
+        raise RequestError("bad_setting", f"prefill_chunk_size={text}: generate() reads prompts in chunks, a plain forward does not")
+    return n_tokens
 
 
 def _cache(cache: str, kv: str, compute: str) -> tuple[str, str]:

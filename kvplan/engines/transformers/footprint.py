@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.cache import Rule
+from kvplan.engines.transformers.chunked import IDS, Chunks, again, resident
 from kvplan.engines.transformers.kernels import FLOAT32
 from kvplan.engines.transformers.lines import Line, Point, binding, peak
 from kvplan.engines.transformers.passes import Device, decode, prefill
 from kvplan.engines.transformers.plan import Plan
-from kvplan.engines.transformers.widths import PAIR, legend, rate
-
-IDS = 8  # int64
+from kvplan.engines.transformers.widths import PAIR, legend
 
 
 class Peaks(NamedTuple):
@@ -35,8 +34,7 @@ class Footprint:
         """``plan`` says what is kept, ``device`` which kernels run."""
         self.plan = plan
         self._device = device
-        self._static = plan.settings.cache == "static"
-        self._eager = plan.settings.attn == "eager"
+        self._static, self._eager = plan.settings.cache == "static", plan.settings.attn == "eager"
         self._mask_bytes = 1 if plan.behavior.bool_masks else plan.elem_bytes
         self._padded = plan.settings.padding == "left"
         self._shrinks = not self._static and any(rule.shrinks for rule in plan.rules)
@@ -46,10 +44,8 @@ class Footprint:
         self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
         self._logits = plan.logits_bytes if plan.whole_logits else 0
         self._kept_logits = plan.row_bytes if plan.whole_logits else 0
-        rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
-        position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
-        token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
-        self._per_position, self._per_token = (0, position + token + IDS) if self._padded else (position, token)
+        self._per_position, self._per_token = resident(plan)
+        self._chunks = Chunks(plan, device) if plan.settings.chunk_tokens else None
 
     def peaks(self, load: Workload, *, bound: bool = False) -> Peaks:
         """Peaks of ``load``; with ``bound`` those that no shorter prompt or context exceeds.
@@ -115,10 +111,14 @@ class Footprint:
         """Entries held after the prompt: a dynamic window is still a view into all of it."""
         if self._static:
             return self._kept(load.prompt_tokens, load)
+        if self._chunks and load.prompt_tokens > self.plan.settings.chunk_tokens:
+            return self._chunks.kept(load)
         return tuple([load.prompt_tokens // rule.ratio for rule in self.plan.rules])
 
     def _prompt_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
-        """Peak of the pass over the prompt, and how much of it is logits of all positions."""
+        """Peak of the passes over the prompt, and how much of it is logits of all positions."""
+        if self._chunks and load.prompt_tokens > self.plan.settings.chunk_tokens:
+            return self._chunks.peak(load), 0
         lines, point = self._prompt_lines(load, before)
         tokens = load.batch * load.prompt_tokens
         most, last = peak(lines[:-1], point, ragged=bound or None), peak(lines[-1:], point)
@@ -133,8 +133,7 @@ class Footprint:
         return lines, Point(load.batch, load.prompt_tokens, before, (), seen)
 
     def _hides(self, rule: Rule, load: Workload) -> bool:
-        """Whether a window hides some of the prompt; a static window is held, and masked, at its full width. In older versions every
-        static cache has a mask."""
+        """Whether a window hides some of the prompt; a static one is masked at its full width, in older versions any static cache."""
         if self._static and self.plan.behavior.masks_static:
             return True
         return rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
@@ -146,8 +145,7 @@ class Footprint:
         return load.prompt_tokens
 
     def _masks(self, load: Workload, seen: tuple[int, ...]) -> int:
-        """Masks that live through the pass: one bool square for each window, with padding one a sequence for each rule; in eager
-        attention one bias a sequence for each rule."""
+        """Masks that live through the pass: a square for each window, with padding one a sequence for each rule; eagerly a bias."""
         size = 0
         for i in self._attention_rules:
             if self._eager:
@@ -162,24 +160,31 @@ class Footprint:
 
         It is in the last step, when the cache is fullest, or in the first, while windows still hold the prompt (``before``).
         """
-        prompt, ctx, batch, steps = load.prompt_tokens, load.ctx_tokens, load.batch, load.decode_steps
+        ctx, batch, prompt, steps = *load, load.decode_steps
+        if self.plan.settings.cache == "none":
+            return self._all_again(load._replace(prompt_tokens=ctx), bound=bound)
         most = self._step(load, before, prompt + 1) if steps == 1 or self._shrinks else 0
         if steps > 1:
             almost = self._kept(ctx - 1, load)
             most = max(most, self._step(load, almost, ctx), batch * self._choosing(almost, copies=2))
-        if bound:
-            most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2))
+        most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2)) if bound else most
         whole = self._kept_logits * batch * prompt
         if self.plan.behavior.keeps_outputs:
             most = max(most, self._step(load, before, prompt + 1) + whole)
         first = batch * self._choosing(before, copies=1) + whole
-        ids = IDS * (3 if self._padded else 1)  # with padding also a mask, and positions of each sequence
-        return max(first, most) + ids * batch * ctx, whole if first >= most else 0
+        n_ids = 3 if self._padded else 1  # with padding also a mask, and positions of each sequence
+        return max(first, most) + n_ids * IDS * batch * ctx, whole if first >= most else 0
+
+    def _all_again(self, load: Workload, *, bound: bool) -> tuple[int, int]:
+        """The last step without a cache: a pass over all tokens, beside the scores of the step before."""
+        most, logits = self._prompt_peak(load, (0,) * len(self.plan.rules), bound=bound)
+        copied = again(self.plan, load, tuple([self._seen(rule, load) for rule in self.plan.rules]))
+        return max(most, copied) + FLOAT32 * load.batch * self.plan.vocab, logits
 
     def _choosing(self, kept: tuple[int, ...], *, copies: int) -> int:
-        """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32.
+        """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32, of the scores now and before.
 
-        One is of the scores now, one of the step before. Source: transformers 5.24 generation/utils.py, _sample.
+        Source: transformers 5.24 generation/utils.py, _sample.
         """
         return self._sum(kept) + self.plan.vocab * (self.plan.elem_bytes + FLOAT32 * copies)
 

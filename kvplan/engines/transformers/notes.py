@@ -136,6 +136,8 @@ def refusals(model: ModelSpec, settings: Settings, node: Node, rules: Rules) -> 
                 "torch.nn.functional.scaled_dot_product_attention yet.",
             )
         )
+    if settings.cache == "none" and settings.chunk_tokens:
+        found.append(Refusal("KV316", "config", "ValueError: Cannot use prefill chunking without a cache"))
     if settings.cache == "quantized":
         found += _quantized(model, settings, rules)
     return tuple(found)

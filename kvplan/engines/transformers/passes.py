@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from kvplan.core.forms import StateMoments
 from kvplan.engines.transformers.aged import ROUTING, moe
-from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
+from kvplan.engines.transformers.growth import growth, requantized
+from kvplan.engines.transformers.kernels import Context, Moment, moments, shape_of
 from kvplan.engines.transformers.lines import Chunks, Line, largest, unbeaten
-from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
+from kvplan.engines.transformers.plan import Kind, Plan, plus
 from kvplan.engines.transformers.widths import Rate, rate
 
 MLP = {True: ("4H + 3I",), False: ("4H + 2I",)}
@@ -30,7 +31,7 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
     every = plan.settings.padding == "left" or plan.form.masks_all
     for i, kind in enumerate(plan.kinds):
         run = context(plan, device, decoding=False, masked=(full[kind.rule] or every) and plan.settings.attn == "sdpa")
-        keeps_raw = plan.settings.cache == "quantized" or (plan.settings.cache == "static" and full[kind.rule])
+        keeps_raw = plan.settings.cache in ("quantized", "none") or (plan.settings.cache == "static" and full[kind.rule])
         after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
         before = [moment for moment in largest(_before(plan, kind)) if moment.token > most or moment.pair]
@@ -41,24 +42,31 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, .
     return (*unbeaten(lines), head(plan, whole=plan.whole_logits))
 
 
-def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
+def decode(plan: Plan, device: Device, full: tuple[bool, ...], *, chunk: bool = False) -> tuple[Line, ...]:
     """Moments of one decode step at the last layer of each kind; with windows, which shrink after the prompt, also at the first.
 
-    ``full`` says for each rule whether its window is full before the step.
+    ``full`` says for each rule whether its window is full before the step. A ``chunk`` is a step of many tokens: the next part of a
+    prompt, under a mask.
     """
     lines: list[Line] = []
     shrinks = plan.settings.cache == "dynamic" and any(rule.shrinks for rule in plan.rules)
     for i, kind in enumerate(plan.kinds):
-        masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or plan.settings.padding == "left" or full[kind.rule])
-        run = context(plan, device, decoding=True, masked=masked)
-        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_steps(plan, kind), *_gathered(plan, kind)])
-        before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT}, as its cache grows")
+        masked = plan.settings.attn == "sdpa" and (
+            plan.settings.cache == "static" or plan.settings.padding == "left" or full[kind.rule] or chunk
+        )
+        run = context(plan, device, decoding=not chunk, masked=masked)
+        ends = [] if chunk else [*_steps(plan, kind), *gathered(plan, kind)]
+        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *ends])
+        cat = Moment(_rate(plan, kind, CAT).token, attended=requantized(plan, kind), what=f"{CAT}, as its cache grows")
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
             behind = plus(place, kind.own)
             ahead = plus(plan.total, behind, times=-1)
-            lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
+            lines.append(Line(cat, kind.rule, plus(place, growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
+            lines += [Line(moment, kind.rule, place, plus(ahead, kind.own), kind=i) for moment in (_before(plan, kind) if chunk else ())]
             ahead = plan.total if plan.keeps_old else ahead
             lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
+            scans = _scans(plan, kind) if chunk else ()
+            lines += [Line(moment, kind.rule, behind, ahead, row, i, chunks) for moment, row, chunks in scans]
     return (*unbeaten(lines), head(plan, whole=False))
 
 
@@ -158,7 +166,7 @@ def _steps(plan: Plan, kind: Kind) -> list[Moment]:
     return [Moment(_rate(plan, kind, state.step).token, what=state.step) for state in _states(plan, kind)]
 
 
-def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
+def gathered(plan: Plan, kind: Kind) -> list[Moment]:
     """generate() decodes with batched_mm, which copies the weights of each token's experts.
 
     Source: transformers 5.24 integrations/moe.py, batched_mm_experts_forward; modeling_utils.py, _optimize_model_for_decode.
@@ -169,29 +177,3 @@ def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
     experts = sum(group.run_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
     token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + mixture.n_active * experts // mixture.n_experts
     return [Moment(token, what=f"4H + 2AH + {ROUTING}, and copies of its experts' weights")]
-
-
-def _growth(plan: Plan, kind: Kind, *, full: bool) -> PerRule:
-    """Bytes per entry that growing one layer's cache takes for a moment, beside the old one.
-
-    torch.cat builds the new keys before the old ones go; a window builds keys and values first. A static window that is
-    full is rolled into copies; the rest of a static cache is written in place, a quantized one is small.
-    """
-    cache, grown = plan.settings.cache, [0] * len(plan.rules)
-    if kind.store.slots and cache != "quantized":
-        slot = kind.store.slots[0]
-        if slot.rule.shrinks:
-            grown[kind.rule] = slot.bytes if cache == "dynamic" or full else 0
-        elif cache == "dynamic":
-            grown[kind.rule] = slot.key_bytes
-    return tuple(grown)
-
-
-def _requantized(plan: Plan, kind: Kind) -> int:
-    """Bytes per token attended to while a quantized layer is read: two float32 copies and the old values (fp8), or four plain copies."""
-    keys, values = kind.widths["K"], kind.widths["V"]
-    if plan.settings.cache != "quantized" or not kind.widths["N"]:
-        return 0
-    if plan.settings.kv_dtype.startswith("float8"):
-        return plan.elem_bytes * keys + 2 * FLOAT32 * values + keys + values
-    return 2 * plan.elem_bytes * (keys + values)

@@ -74,6 +74,8 @@ def compile_plan(model: ModelSpec, settings: Settings, behavior: Rules) -> Plan:
     elem = DTYPES[settings.compute_dtype].block_bytes
     made = {id(run.layer): as_cached(run.layer, model.form) for run in model.runs}
     known = {key: store(layer, settings.kv_dtype, elem, behavior) for key, layer in made.items()}
+    if settings.cache == "none":
+        known = {key: kept.emptied() for key, kept in known.items()}
     stores = [known[id(run.layer)] for run in model.runs]
     rules = tuple(dict.fromkeys(slot.rule for kept in stores for slot in kept.slots)) or (Rule(),)
     kinds, total = _kinds(model, [made[id(run.layer)] for run in model.runs], stores, rules)

@@ -24,7 +24,9 @@ def kept(model: ModelSpec, plan: Plan) -> Kept:
     for run in model.runs:
         for mixer in run.layer.mixers if run.layer.kv_source is None else ():
             counts[mixer] = counts.get(mixer, 0) + run.n_layers
-    return Kept(_groups(model, plan), tuple((n_layers, mixer) for mixer, n_layers in counts.items()))
+    return Kept(
+        () if plan.settings.cache == "none" else _groups(model, plan), tuple((n_layers, mixer) for mixer, n_layers in counts.items())
+    )
 
 
 def kv_plan(layers: Kept, plan: Plan, load: Workload, reserved_bytes: int) -> KvPlan:

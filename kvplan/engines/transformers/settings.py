@@ -7,8 +7,8 @@ class Settings(NamedTuple):
     """Resolved settings; element types are canonical names.
 
     ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs; ``padding`` is
-    ``left`` where the tokenizer pads shorter prompts of a batch.
-    ``segments`` are those of PyTorch's allocator, ``expandable`` where PYTORCH_ALLOC_CONF says so.
+    ``left`` where the tokenizer pads shorter prompts of a batch. ``cache`` is ``none`` where use_cache is False, ``chunk_tokens`` is
+    prefill_chunk_size, 0 without one. ``segments`` are those of PyTorch's allocator, ``expandable`` where PYTORCH_ALLOC_CONF says so.
     ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
@@ -22,3 +22,4 @@ class Settings(NamedTuple):
     compute_dtype: str
     padding: str = "none"
     segments: str = "fixed"
+    chunk_tokens: int = 0
