@@ -25,8 +25,8 @@ class Child:
 
     def __init__(self, device: str, *, python: str = sys.executable) -> None:
         """``device`` is that of the job to come; ``python`` is the interpreter."""
-        pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-        self._process = subprocess.Popen([python, "-m", "kvplan.verifier.child"], **pipes, text=True, env=_environment(device))
+        command, pipe = [python, "-m", "kvplan.verifier.child"], subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=_environment(device))
 
     def __enter__(self) -> Self:
         """The process itself."""

@@ -34,8 +34,9 @@ def answer(job: Job) -> Record:
     import transformers
 
     from kvplan.verifier.child import passes, tracing
+    from kvplan.verifier.child.attached import CudaMeter
     from kvplan.verifier.child.build import OtherWeightsError
-    from kvplan.verifier.child.meters import CudaMeter, Meter
+    from kvplan.verifier.child.meters import Meter
     from kvplan.verifier.child.resident import ResidentMeter
 
     gc.freeze()
