@@ -10,6 +10,7 @@ from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, e
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import entries, loading, notes, overhead, scores, segments, unpacked, weights
+from kvplan.engines.transformers.assistant import Assistant
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
@@ -52,6 +53,7 @@ class Deployment:
         self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
         self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
         self._unpacked = unpacked.unpacked(loaded, self._footprint.plan.elem_bytes)
+        self._assistant = Assistant(model.draft, settings, capability) if model.draft and settings.assistant else None
         self._load_peak = loading.peak(loaded, self._weights.size.best, settings.dtype, rules)
         self.findings = (*notes.findings(model, settings, node, rules, newer=newer), *held)
         self._plan = self._footprint.plan
@@ -75,6 +77,8 @@ class Deployment:
         read = load._replace(prompt_tokens=load.ctx_tokens) if again else load
         moment = self._footprint.moment(read, decoding=peaks.decode > peaks.prefill and not again)
         found.append(entries.activations(plan, load, peaks, self._activations(peaks), moment))
+        if self._assistant:
+            found.append(self._assistant.entry(load))
         if not unpacked.is_nothing(self._unpacked):
             found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
@@ -91,6 +95,8 @@ class Deployment:
         low, best, high = self._constant
         parts = [self._cache(load, peaks), self._activations(peaks), exactly(peaks.state + peaks.logits)]
         parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
+        if self._assistant:
+            parts.append(self._assistant.entry(load).size)
         if self._on_gpu:
             parts.append(self._share.of(_transient(peaks)))
         for part in parts:

@@ -25,6 +25,7 @@ _DEFAULTS = {
     "expandable_segments": "False",
     "use_cache": "True",
     "prefill_chunk_size": "0",
+    "assistant_model": "",
 }
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
@@ -58,7 +59,8 @@ class TransformersEngine:
             if not equals or key not in _DEFAULTS:
                 raise RequestError("unknown_flag", f"transformers: unknown setting '{word}'", hint=did_you_mean(key, _DEFAULTS))
             flags.append(Flag(key, value))
-        return Parsed(self.name, version, model, tuple(flags))
+        draft = next((flag.value for flag in reversed(flags) if flag.name == "assistant_model" and flag.value), None)
+        return Parsed(self.name, version, model, tuple(flags), draft=draft)
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """Defaults of from_pretrained() and generate(); ``auto`` is the checkpoint's element type.
@@ -90,6 +92,7 @@ class TransformersEngine:
             padding=chosen["padding"],
             segments="expandable" if chosen["expandable_segments"] == "True" else "fixed",
             chunk_tokens=_chunk(chosen["prefill_chunk_size"], chosen["forward"]),
+            assistant=chosen["assistant_model"],
         )
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
@@ -98,9 +101,11 @@ class TransformersEngine:
 
     def command(self, settings: Settings) -> tuple[str, ...]:
         """The settings as the keyword arguments to pass."""
+        drafts = (f"assistant_model={settings.assistant}",) if settings.assistant else ()
         return (
             self.name,
             settings.model,
+            *drafts,
             f"dtype={settings.dtype}",
             f"kv_dtype={settings.kv_dtype}",
             f"attn_implementation={settings.attn}",
@@ -113,8 +118,8 @@ class TransformersEngine:
         )
 
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:
-        """None: it allocates as it goes."""
-        return None, None
+        """No limit but that of assisted generation, which takes one sequence. Source: transformers 5.24 generation/utils.py."""
+        return None, 1 if settings.assistant else None
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""

@@ -178,6 +178,8 @@ def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
     ]
     if settings.padding == "none":
         found.append(NotModeled("padding", "prompts of unequal length (padding=left): a mask for each sequence, and no flash attention"))
+    if settings.assistant and model.draft is None:
+        found.append(NotModeled("assistant", f"the assistant model '{settings.assistant}', which could not be read"))
     if settings.cache == "static":
         found.append(NotModeled("cuda_graphs", "generate() compiles decoding with a static cache: the memory of its CUDA graphs"))
     if any(group.role in ("vision", "audio") for group in model.weights):

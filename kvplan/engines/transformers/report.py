@@ -36,7 +36,7 @@ def kv_plan(layers: Kept, plan: Plan, load: Workload, reserved_bytes: int) -> Kv
         k_dtype=plan.settings.kv_dtype,
         v_dtype=plan.settings.kv_dtype,
         bytes_per_token=sum(cost // rule.ratio for cost, rule in zip(plan.total, plan.rules, strict=True)),
-        marginal_bytes_per_token=max(0, next_ideal - ideal),
+        marginal_bytes_per_token=0 if plan.settings.cache == "none" else max(0, next_ideal - ideal),
         state_bytes_per_sequence=plan.state_bytes,
         ideal_bytes=min(reserved_bytes, load.batch * (ideal + plan.state_bytes)),
         reserved_bytes=reserved_bytes,
