@@ -70,6 +70,8 @@ def verify(model: str, *, record_in: Path | None = None, timeout_s: float = TIME
 
 def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout_s: float = TIMEOUT_S) -> Verification:
     """The same for a request in words: ``verify`` says what is done and raised."""
+    if record_in:
+        files.ready(record_in)
     asked, whole = weights.subject(options, run)
     config = _cut(whole, run.n_layers)
     most, run = run.n_layers, run if config != whole else run._replace(n_layers=None)

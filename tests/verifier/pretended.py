@@ -1,5 +1,6 @@
 """The measuring process at its border: what it is given, and what it would answer."""
 
+import importlib.util
 import json
 import subprocess
 from collections.abc import Callable
@@ -7,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kvplan.verifier.record import Job
+from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
+from tests.verifier.models import LLAMA
 
 Answer = Callable[[Job], str]
 
@@ -51,3 +53,13 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(subprocess, "Popen", start)
+
+
+def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+
+
+def ended(outcome: str, device: str = "cpu") -> str:
+    job = Job("x", LLAMA, "bfloat16", 24, 1, 23, device=device)
+    record = Record(job, outcome, "words of the run", "2026-11-29T12:00:00Z", {}, Device(device, "x86_64", None, None, None), Snapshot())
+    return json.dumps(to_json(record))

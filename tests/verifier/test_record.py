@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvplan.verifier import files
+from kvplan.core.errors import RequestError
+from kvplan.verifier import files, verify
 from kvplan.verifier.process import dumps
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
 from kvplan.verifier.timings import Pass, summary
@@ -60,6 +61,14 @@ def test_a_record_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None
     with pytest.raises(TypeError):
         files.write(RECORD._replace(versions={"torch": object()}), tmp_path)  # type: ignore[dict-item]  # not JSON on purpose
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_can_not_be_written_to_is_known_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RequestError, match="file: File exists"):
+        verify("llama-2-7b", record_in=tmp_path / "file")
+    with pytest.raises(RequestError, match="Not a directory"):
+        verify("llama-2-7b", record_in=tmp_path / "file" / "folder")
 
 
 def test_an_interruption_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,7 @@ from kvplan.verifier import verify
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.shrink import cut, tiny
 from tests.verifier.models import write
-from tests.verifier.pretended import child
-from tests.verifier.test_verify import pretend_torch
+from tests.verifier.pretended import child, pretend_torch
 
 
 def test_cutting_layers() -> None:

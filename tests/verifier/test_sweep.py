@@ -14,7 +14,7 @@ from kvplan.verifier.timings import Pass, summary
 from tests.running import Run, refused
 from tests.verifier import pretended
 from tests.verifier.models import LLAMA, write
-from tests.verifier.test_verify import pretend_torch
+from tests.verifier.pretended import pretend_torch
 
 
 class Child:
