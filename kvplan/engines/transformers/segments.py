@@ -57,6 +57,11 @@ EVEN = (
     Row("mistral-nemo", 6_000, 13.8, 10.6),
     Row("llama-3.2-3b", 4_096, 7.3, 10.6),
     Row("llama-3.2-3b", 32_768, 10.4, 7.6),
+    Row("qwen2.5-32b", 6_000, 14.9, 4.1),
+    Row("granite-3.3-8b", 4_096, 20.8, 8.4),
+    Row("llama-3-70b", 32_768, 17.8, 3.6),
+    Row("gemma-2b", 6_000, 2.2, 1.7),
+    Row("gemma-2b", 32_768, 19.9, 2.1),
 )
 UNEVEN = (
     Row("deepseek-v2-lite", 6_000, 46.6, 6.3),
@@ -68,7 +73,7 @@ UNEVEN = (
 """Latent attention, and scores of all tokens in memory: tensors of very different sizes."""
 
 SHARES = {
-    ("fixed", True): Share(7, 18, 31, EVEN),
+    ("fixed", True): Share(2, 17, 31, EVEN),
     ("expandable", True): Share(1, 5, 13, EVEN),
     ("fixed", False): Share(0, 20, 47, UNEVEN),
     ("expandable", False): Share(0, 5, 13, UNEVEN),

@@ -70,7 +70,7 @@ def test_overheads_are_named_by_their_maker(vendor: str, names: set[str]) -> Non
 def test_the_allocator_grows_with_what_comes_and_goes() -> None:
     share = segments.SHARES["fixed", True]
     entry = segments.entry(share, 800)
-    assert entry.size == share.of(800) == Interval(56, 144, 248 + 32 * MIB)
+    assert entry.size == share.of(800) == Interval(16, 136, 248 + 32 * MIB)
     assert entry.basis == "calibrated"
     assert segments.entry(segments.SHARES["fixed", False], 800).basis == "modeled"
 
