@@ -77,12 +77,13 @@ class ActivationForm(NamedTuple):
 
     Before the layer writes its cache: ``attention``, one text for each moment of projecting and rotating q, k and v, and
     ``full_attention`` in its place where layers that see all tokens differ.
-    Around the attention kernel: ``core`` is alive beside the kernel's own tensors, ``context`` for each token attended to.
+    Around the attention kernel: ``core`` is alive beside the kernel's own tensors (``core_alone`` where it differs in a batch of
+    one, whose tensors can be views), ``context`` for each token attended to.
     Eager attention adds ``scores``; ``kept_scores`` of them outlive it, ``eager_context`` is what its products copy.
     After: ``norm``, ``mlp`` and ``moe``; where the last two are empty the engine takes the usual three or two projections.
     ``states`` are the moments of mixers that keep a state.
     Through the whole pass: ``resident``, per token, beside ids, positions and ``rope_tables`` pairs of cos and sin of
-    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, and ``idle_masks`` that are made and
+    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and
     that no layer uses; with ``masks_all`` SDPA gets the causal mask of every prompt, although it would need none. At its end:
     ``logits``, the copies of the output row.
 
@@ -98,6 +99,7 @@ class ActivationForm(NamedTuple):
     attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
     full_attention: tuple[str, ...] | None = None
     core: str = "3H + Q"
+    core_alone: str = ""
     context: str = ""
     scores: str = "NL + 2fNL"
     eager_context: str = ""
@@ -111,6 +113,7 @@ class ActivationForm(NamedTuple):
     rope_tables: int = 1
     rope_float32: bool = False
     learned_positions: bool = False
+    constant_bytes: int = 0
     idle_masks: int = 0
     masks_all: bool = False
     eager_only: bool = False

@@ -145,6 +145,8 @@ def state_bytes(mixer: Mixer, elem_bytes: int) -> int:
             return elem_bytes * mixer.channels * mixer.conv_kernel
         case "rg_lru":
             return elem_bytes * (mixer.state_elems + mixer.width * mixer.conv_kernel)
+        case "linear" if not mixer.normalizer:  # lightning attention sums in the model's own type
+            return elem_bytes * mixer.state_elems
         case "linear" | "rwkv":
             return FLOAT32 * mixer.state_elems + elem_bytes * mixer.conv_elems
         case "full" | "sliding" | "chunked" | "compressed" | "mla" | "cross":  # pragma: no branch - the kinds end here

@@ -40,8 +40,7 @@ class Footprint:
         self._shrinks = not self._static and any(rule.shrinks for rule in plan.rules)
         self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
         self._recent: dict[tuple[Workload, bool], Peaks] = {}  # one answer asks four times about one workload
-        self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
-        self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
+        self._lines: dict[tuple[str, bool, tuple[bool, ...]], tuple[Line, ...]] = {}
         self._logits = plan.logits_bytes if plan.whole_logits else 0
         self._kept_logits = plan.row_bytes if plan.whole_logits else 0
         self._per_position, self._per_token = resident(plan)
@@ -128,15 +127,15 @@ class Footprint:
 
     def _prompt_lines(self, load: Workload, before: tuple[int, ...]) -> tuple[tuple[Line, ...], Point]:
         full = tuple([self._hides(rule, load) for rule in self.plan.rules])
-        lines = self._prefill.get(full) or self._prefill.setdefault(full, prefill(self.plan, self._device, full))
+        key = ("prefill", alone := load.batch == 1, full)
+        lines = self._lines.get(key) or self._lines.setdefault(key, prefill(self.plan, self._device, full, alone=alone))
         seen = tuple([self._seen(rule, load) for rule in self.plan.rules])
         return lines, Point(load.batch, load.prompt_tokens, before, (), seen)
 
     def _hides(self, rule: Rule, load: Workload) -> bool:
         """Whether a window hides some of the prompt; a static one is masked at its full width, in older versions any static cache."""
-        if self._static and self.plan.behavior.masks_static:
-            return True
-        return rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
+        hides = rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
+        return hides or (self._static and self.plan.behavior.masks_static)
 
     def _seen(self, rule: Rule, load: Workload) -> int:
         """Tokens that the prompt's attention runs over; a static cache is read whole unless SDPA can cut it."""
@@ -153,7 +152,7 @@ class Footprint:
             elif self.plan.settings.attn == "sdpa" and (self._padded or self.plan.form.masks_all or self._hides(self.plan.rules[i], load)):
                 size += self._mask_bytes * (load.batch if self._padded else 1) * load.prompt_tokens * seen[i]
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
-        return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
+        return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2 + self.plan.form.constant_bytes
 
     def _decode_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
         """Peak over all decode steps, and how much of it is logits of all positions.
@@ -191,10 +190,11 @@ class Footprint:
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""
         lines, point = self._step_lines(load, before, n_tokens)
-        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab
+        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab + self.plan.form.constant_bytes
 
     def _step_lines(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> tuple[tuple[Line, ...], Point]:
         full = tuple([rule.window is not None and n_tokens > rule.window for rule in self.plan.rules])
-        lines = self._decode.get(full) or self._decode.setdefault(full, decode(self.plan, self._device, full))
+        key = ("decode", alone := load.batch == 1, full)
+        lines = self._lines.get(key) or self._lines.setdefault(key, decode(self.plan, self._device, full, alone=alone))
         now = self._kept(n_tokens, load)
         return lines, Point(load.batch, 1, now, before, now)
