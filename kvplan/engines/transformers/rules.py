@@ -64,11 +64,11 @@ _5_0 = _4_56._replace(
 )
 _5_4 = _5_0._replace(since="5.4.0", experts="copy", source="transformers 5.4.0 integrations/moe.py; 5.3 was not read")
 _5_6 = _5_4._replace(since="5.6.0", experts="grouped", source="transformers 5.6.2 integrations/moe.py; 5.5 was not read")
-_5_16 = _5_6._replace(
+_5_14 = _5_6._replace(since="5.14.0", masks_static=False, source="transformers 5.14.1 masking_utils.py; 5.11 to 5.13 were not read")
+_5_16 = _5_14._replace(
     since="5.16.0",
     latent=True,
-    masks_static=False,
-    source="transformers 5.16.1 models/deepseek_v3/modeling_deepseek_v3.py, masking_utils.py; 5.15 was not read",
+    source="transformers 5.16.1 models/deepseek_v3/modeling_deepseek_v3.py; 5.15 was not read",
 )
 _5_17 = _5_16._replace(
     since="5.17.0", off_by=0, source="transformers 5.17.0 cache_utils.py, integrations/sdpa_attention.py, integrations/moe.py"
@@ -77,7 +77,7 @@ _5_21 = _5_17._replace(since="5.21.0", fp8_cache=True, source="transformers 5.21
 _5_23 = _5_21._replace(since="5.23.0", packs_queries=True, source="transformers 5.23.0 integrations/sdpa_attention.py, pack_gqa")
 _5_24 = _5_23._replace(since="5.24.0", keeps_router=True, source="transformers 5.24.0 models/deepseek_v3, _keep_in_fp32_modules_strict")
 
-RULES = (_4_40, _4_42, _4_45, _4_48, _4_53, _4_54, _4_56, _5_0, _5_4, _5_6, _5_16, _5_17, _5_21, _5_23, _5_24)
+RULES = (_4_40, _4_42, _4_45, _4_48, _4_53, _4_54, _4_56, _5_0, _5_4, _5_6, _5_14, _5_16, _5_17, _5_21, _5_23, _5_24)
 VERSIONS = (
     *(rules.since for rules in RULES if rules.off_by),
     *("5.17.0", "5.18.0", "5.19.0", "5.20.0", "5.21.0", "5.22.0", "5.23.0", "5.24.0"),
