@@ -4,18 +4,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from kvplan.cli import progress, streams
+from kvplan.cli import progress, runs, streams
 from kvplan.cli.command import Said
 from kvplan.core.errors import EXIT_OK, RequestError
-from kvplan.core.units import parse_count
 from kvplan.estimator.sweep import Axis, combinations
 from kvplan.render import measured
 from kvplan.render.measured import Row
 from kvplan.verifier.journal import Journal
-from kvplan.verifier.run import Run, Tier
 from kvplan.verifier.sweep import Bench
-
-_TIERS: dict[str, Tier] = {"cuda": "cuda", "cpu": "cpu", "trace": "trace"}
 
 
 def run(axes: tuple[Axis, ...], said: Said) -> int:
@@ -24,22 +20,11 @@ def run(axes: tuple[Axis, ...], said: Said) -> int:
     with ExitStack() as stack:
         name = said.values.get("o", "-")
         journal = None if name == "-" else stack.enter_context(closing(Journal(Path(name))))
-        rows = _answered(_rows(Bench(axes, _run(said), journal), axes, choices, quiet="q" in said.flags))
+        rows = _answered(_rows(Bench(axes, runs.asked(said), journal), axes, choices, quiet="q" in said.flags))
         streams.write_each(
             _rendered(axes, rows, said), said._replace(values={key: value for key, value in said.values.items() if key != "o"})
         )
     return EXIT_OK
-
-
-def _run(said: Said) -> Run:
-    counts = {name: parse_count(said.values[name], option=f"--{name}") for name in ("layers", "warmup", "repeats") if name in said.values}
-    usual = Run()
-    return Run(
-        backend=_TIERS.get(said.values.get("backend") or ""),
-        n_layers=counts.get("layers"),
-        n_warmup=counts.get("warmup", usual.n_warmup),
-        n_repeats=counts.get("repeats", usual.n_repeats),
-    )
 
 
 def _rows(bench: Bench, axes: tuple[Axis, ...], choices: list[tuple[str | None, ...]], *, quiet: bool) -> Iterator[Row]:

@@ -77,19 +77,21 @@ class ActivationForm(NamedTuple):
 
     Before the layer writes its cache: ``attention``, one text for each moment of projecting and rotating q, k and v, and
     ``full_attention`` in its place where layers that see all tokens differ.
-    Around the attention kernel: ``core`` is alive beside the kernel's own tensors, ``context`` for each token attended to.
+    Around the attention kernel: ``core`` is alive beside the kernel's own tensors (``core_alone`` where it differs in a batch of
+    one, whose tensors can be views), ``context`` for each token attended to.
     Eager attention adds ``scores``; ``kept_scores`` of them outlive it, ``eager_context`` is what its products copy.
     After: ``norm``, ``mlp`` and ``moe``; where the last two are empty the engine takes the usual three or two projections.
     ``states`` are the moments of mixers that keep a state.
     Through the whole pass: ``resident``, per token, beside ids, positions and ``rope_tables`` pairs of cos and sin of
-    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, and ``idle_masks`` that are made and
+    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and
     that no layer uses; with ``masks_all`` SDPA gets the causal mask of every prompt, although it would need none. At its end:
     ``logits``, the copies of the output row.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
     are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves
     SDPA only its math kernel, or ``expanded`` before they are cached, which then keeps one for each query head.
-    ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
+    ``gathers_experts``: decoding copies the experts of each token. ``merges_experts``: files hold experts one by one, and loading
+    makes one tensor of them. ``checked`` is False where nobody compared the form
     with a trace of the modeling code: the engine then widens its interval.
     """
 
@@ -97,6 +99,7 @@ class ActivationForm(NamedTuple):
     attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
     full_attention: tuple[str, ...] | None = None
     core: str = "3H + Q"
+    core_alone: str = ""
     context: str = ""
     scores: str = "NL + 2fNL"
     eager_context: str = ""
@@ -110,9 +113,11 @@ class ActivationForm(NamedTuple):
     rope_tables: int = 1
     rope_float32: bool = False
     learned_positions: bool = False
+    constant_bytes: int = 0
     idle_masks: int = 0
     masks_all: bool = False
     eager_only: bool = False
     kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
     gathers_experts: bool = True
+    merges_experts: bool = True
     checked: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kvplan.core.units import format_size
 from kvplan.render import timed
 from kvplan.render.table import aligned
+from kvplan.verifier.observed import peak
 from kvplan.verifier.record import Record
 from kvplan.verifier.verification import Verification
 
@@ -24,8 +25,8 @@ def as_json(found: Verification) -> dict[str, object] | None:
         "outcome": without.outcome,
         "error": without.error,
         "timings": timed.as_json(without.timings),
-        "peak_bytes": _peak(without),
-        "cached_peak_bytes": _peak(found.record),
+        "peak_bytes": peak(without),
+        "cached_peak_bytes": peak(found.record),
         "decode_factor": _factor(found.record, without),
     }
 
@@ -42,20 +43,15 @@ def lines(found: Verification) -> Iterator[str]:
 
 
 def _row(name: str, record: Record) -> tuple[str, ...]:
-    took, peak = record.timings, _peak(record)
-    rate = took.decode_tokens_per_s if took else None
+    timings, most = record.timings, peak(record)
+    rate = timings.decode_tokens_per_s if timings else None
     return (
         name,
         "-" if rate is None else f"{rate:,.1f}",
-        "-" if took is None or took.tpot_s is None else timed.seconds(took.tpot_s.p50),
-        "-" if peak is None else format_size(peak),
+        "-" if timings is None or timings.tpot_s is None else timed.seconds(timings.tpot_s.p50),
+        "-" if most is None else format_size(most),
         "" if record.outcome == "ran" else record.outcome,
     )
-
-
-def _peak(record: Record) -> int | None:
-    peaks = [phase.memory.peak_allocated_bytes for phase in (record.prefill, record.decode) if phase]
-    return max((peak for peak in peaks if peak is not None), default=None)
 
 
 def _factor(cached: Record, uncached: Record) -> float | None:

@@ -2,8 +2,10 @@
 
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.ledger import Interval
+from kvplan.estimator import Estimate
 from kvplan.estimator.calibration import KEY
 from kvplan.verifier.reconcile import beside_the_model, held_back, outside_the_allocator
+from kvplan.verifier.record import Record
 from kvplan.verifier.run import Tier
 from kvplan.verifier.verification import Verification
 
@@ -32,25 +34,27 @@ def calibration(found: Verification) -> dict[str, object]:
     if record.outcome != "ran" or not contexts or workspace is None or allocator is None or not transient:
         why = "the run ran out of memory" if record.outcome == "oom" else "the driver does not tell what this process holds"
         raise UnavailableError("no_calibration", f"no calibration was saved: {why}", hint="a smaller --ctx or --batch, or another driver")
+    terms = {
+        "runtime_context": _sizes(Interval(min(contexts), max(contexts), max(contexts))),
+        "workspace": _sizes(Interval(workspace, workspace, workspace)),
+        "allocator": _sizes(Interval(0, allocator, allocator)),
+    }
+    return {KEY: {**_where(record, estimate), "terms": terms, "transient_bytes": transient}}
+
+
+def _where(record: Record, estimate: Estimate) -> dict[str, object]:
+    """The host and the run that the sizes are of."""
     return {
-        KEY: {
-            "engine": estimate.engine,
-            "gpu_id": estimate.node.gpus[0].id,
-            "gpu_name": record.device.name,
-            "driver": record.versions.get("driver"),
-            "cuda": record.versions.get("cuda"),
-            "torch": record.versions["torch"],
-            "transformers": record.versions["transformers"],
-            "taken_at": record.taken_at,
-            "model": record.job.id,
-            "workload": estimate.workload._asdict(),
-            "terms": {
-                "runtime_context": _sizes(Interval(min(contexts), max(contexts), max(contexts))),
-                "workspace": _sizes(Interval(workspace, workspace, workspace)),
-                "allocator": _sizes(Interval(0, allocator, allocator)),
-            },
-            "transient_bytes": transient,
-        }
+        "engine": estimate.engine,
+        "gpu_id": estimate.node.gpus[0].id,
+        "gpu_name": record.device.name,
+        "driver": record.versions.get("driver"),
+        "cuda": record.versions.get("cuda"),
+        "torch": record.versions["torch"],
+        "transformers": record.versions["transformers"],
+        "taken_at": record.taken_at,
+        "model": record.job.id,
+        "workload": estimate.workload._asdict(),
     }
 
 

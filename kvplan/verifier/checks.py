@@ -46,29 +46,48 @@ def pretended(options: Options) -> Node:
     return node
 
 
+def plain_dtype(estimate: Estimate, options: Options) -> str | None:
+    """The type in which random weights of the same shapes are made, where those of the model are quantized and no type is asked for."""
+    is_open = options.dtype in (None, "auto") and estimate.engine == "transformers" and estimate.model.quantization is not None
+    return str(estimate.settings["compute_dtype"]) if is_open else None
+
+
 def check_settings(estimate: Estimate) -> Estimate:
     """The estimate itself, if a run can be made of it."""
     settings, reason = estimate.settings, None
+    hint = "leave these options out; `kvplan estimate` answers without a run"
+    stored = estimate.model.quantization or settings["dtype"]
     if estimate.engine != "transformers":
         reason = f"verify runs Transformers, not {estimate.engine}"
-    elif estimate.model.quantization is not None:
-        reason = f"verify runs models in the plain types of torch, not {estimate.model.quantization}"
     elif settings["cache"] not in ("dynamic", "static"):
         reason = f"verify has no {settings['cache']} cache"
-    elif settings["dtype"] != settings["compute_dtype"]:
-        reason = f"verify runs models in the plain types of torch, not {settings['dtype']}"
+    elif stored != settings["compute_dtype"]:
+        reason = f"verify runs models in the plain types of torch, not {stored}"
+        hint = f"--dtype {settings['compute_dtype']} runs the same shapes; `kvplan estimate` answers without a run"
     elif settings["kv_dtype"] != settings["dtype"]:
         reason = f"Transformers fills the cache in the type of the weights ({settings['dtype']}), not in {settings['kv_dtype']}"
     if reason:
-        raise RequestError("unsupported", reason, hint="leave these options out; `kvplan estimate` answers without a run")
+        raise RequestError("unsupported", reason, hint=hint)
     return estimate
+
+
+def check_layers(estimate: Estimate, most: int | None) -> None:
+    """Raises RequestError for a model that has more layers than it should have been cut to."""
+    if most is not None and estimate.model.n_layers > most:
+        found = f"--layers {most}: the config does not say how many layers there are, where they are looked for"
+        raise RequestError("unsupported", found, hint="write num_hidden_layers into a copy of it, or leave --layers out")
+
+
+def missing() -> list[str]:
+    """What is not installed of what a run needs."""
+    return [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
 
 
 def need_torch() -> None:
     """Raises UnavailableError with the command that installs what is missing."""
-    missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise UnavailableError("torch_missing", f"not installed: {', '.join(missing)}", hint="pip install 'kvplan[verify]'")
+    absent = missing()
+    if absent:
+        raise UnavailableError("torch_missing", f"not installed: {', '.join(absent)}", hint="pip install 'kvplan[verify]'")
 
 
 def guard(estimate: Estimate, tier: Tier) -> int | None:

@@ -53,6 +53,12 @@ def rss(record: Record) -> Iterator[Term]:
             yield Term("rss", name, Interval(live, live, live), grown - before, max(RSS_FLOOR_BYTES, int(RSS_SHARE * live)))
 
 
+def peak(record: Record) -> int | None:
+    """The highest of both phases, in bytes of live tensors with weights and cache; None where none was reached."""
+    peaks = [phase.memory.peak_allocated_bytes for _, phase in phases(record)]
+    return max((n_bytes for n_bytes in peaks if n_bytes is not None), default=None)
+
+
 def phases(record: Record) -> list[tuple[str, Phase]]:
     """The phases that were reached, by name."""
     return [(name, phase) for name, phase in (("prefill", record.prefill), ("decode", record.decode)) if phase]

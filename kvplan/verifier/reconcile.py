@@ -72,21 +72,19 @@ def _live(estimate: Estimate, record: Record) -> Iterator[Term]:
     weights = _weights(record.model)
     others = record.loaded.allocated_bytes - weights
     phases, apart = estimate.phases, left_apart(estimate)
-    highest = 0
+    highest, when = 0, ""
     for name, phase, expected in (
         ("prefill", record.prefill, phases.prefill_peak_bytes),
         ("decode", record.decode, phases.decode_peak_bytes),
     ):
         if phase and phase.memory.peak_allocated_bytes is not None and expected is not None:
             live = phase.memory.peak_allocated_bytes - others
-            highest = max(highest, live)
+            highest, when = max((highest, when), (live, name))
             yield Term("peak", name, exactly(expected - apart), live, _tolerance(live - weights))
     if highest and record.prefill:
         held = max(phase.kv_bytes + phase.state_bytes for phase in (record.prefill, record.decode) if phase)
         transients = highest - weights - held
-        yield Term(
-            "activations", phases.peak or "prefill", _sum(estimate, "activations", "logits"), transients, _tolerance(highest - weights)
-        )
+        yield Term("activations", when, _sum(estimate, "activations", "logits"), transients, _tolerance(highest - weights))
 
 
 def _allocator(estimate: Estimate, record: Record) -> Iterator[Term]:

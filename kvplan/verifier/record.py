@@ -122,13 +122,13 @@ class Record(NamedTuple):
 
 def to_json(record: Record) -> dict[str, object]:
     """The record as JSON values."""
-    return {key: _plain(value) for key, value in record._asdict().items()}
+    return {key: plain(value) for key, value in record._asdict().items()}
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A named tuple as a mapping, at any depth."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(item) for key, item in value._asdict().items()}
+        return {key: plain(item) for key, item in value._asdict().items()}
     return value
 
 
@@ -143,7 +143,7 @@ def from_json(data: dict[str, Any]) -> Record:
         "loaded": Snapshot,
         "prefill": _phase,
         "decode": _phase,
-        "timings": _timings,
+        "timings": read_timings,
     }
     parts = {key: kind(**data[key]) for key, kind in kinds.items() if data[key] is not None}
     return Record(**{**data, **parts})
@@ -153,5 +153,6 @@ def _phase(*, memory: dict[str, Any], **rest: Any) -> Phase:
     return Phase(**rest, memory=Snapshot(**memory))
 
 
-def _timings(**data: Any) -> Timings:
+def read_timings(**data: Any) -> Timings:
+    """The timings that ``plain`` made a mapping of. Raises KeyError or TypeError for anything else."""
     return timings.from_json(data)

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from kvplan.core.errors import RequestError
+
 if TYPE_CHECKING:
     from kvplan.estimator.options import Keywords
 
@@ -36,7 +38,7 @@ class Run(NamedTuple):
 
 
 def parted(options: "RunKeywords") -> "tuple[Run, Keywords]":
-    """How to run, and what to estimate."""
+    """How to run, and what to estimate. Raises RequestError for fewer than one layer or warm-up pass, or repeats below none."""
     usual = Run()
     run = Run(
         backend=options.pop("backend", None),
@@ -46,4 +48,8 @@ def parted(options: "RunKeywords") -> "tuple[Run, Keywords]":
         uncached=options.pop("no_cache", usual.uncached),
         weights=options.pop("weights", None),
     )
+    counts = (("n_layers", run.n_layers, 1), ("warmup", run.n_warmup, 1), ("repeats", run.n_repeats, 0))
+    for name, count, least in counts:
+        if count is not None and count < least:
+            raise RequestError("bad_count", f"{name}: expected a whole number from {least} on, found {count}", hint="leave it out")
     return run, options

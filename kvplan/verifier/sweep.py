@@ -13,10 +13,11 @@ from kvplan.core.ledger import Interval, Verdict
 from kvplan.estimator import Options
 from kvplan.estimator.sweep import Axis
 from kvplan.hardware import probe
-from kvplan.verifier import checks, timings, verification
+from kvplan.verifier import checks, verification
 from kvplan.verifier.configs import config_of
 from kvplan.verifier.journal import Journal
-from kvplan.verifier.record import Record
+from kvplan.verifier.observed import peak
+from kvplan.verifier.record import plain, read_timings
 from kvplan.verifier.run import Run
 from kvplan.verifier.timings import Timings
 from kvplan.verifier.verification import Verification
@@ -138,7 +139,7 @@ def _measurement(found: Verification) -> Measurement:
         **load._asdict(),
         tier=found.tier,
         device=record.device.name or None,
-        peak_bytes=_peak(record),
+        peak_bytes=peak(record),
         estimated_peak_bytes=max(phases.prefill_peak_bytes or 0, phases.decode_peak_bytes or 0) or None,
         device_bytes=device,
         needed=estimate.needed,
@@ -150,28 +151,12 @@ def _measurement(found: Verification) -> Measurement:
     )
 
 
-def _peak(record: Record) -> int | None:
-    seen = [phase.memory.peak_allocated_bytes for phase in (record.prefill, record.decode) if phase]
-    return max((peak for peak in seen if peak is not None), default=None)
-
-
 def to_json(found: Measurement) -> dict[str, object]:
     """The measurement as JSON values."""
-    return {key: _plain(value) for key, value in found._asdict().items()}
-
-
-def _plain(value: object) -> object:
-    """A named tuple as a mapping, at any depth."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(item) for key, item in value._asdict().items()}
-    return list(value) if isinstance(value, tuple) else value
+    return {key: plain(value) for key, value in found._asdict().items()}
 
 
 def from_json(data: dict[str, Any]) -> Measurement:
     """The measurement that ``to_json`` wrote. Raises KeyError or TypeError for anything else."""
-    kinds: dict[str, Callable[..., object]] = {"failure": Failure, "needed": Interval, "timings": _timings}
+    kinds: dict[str, Callable[..., object]] = {"failure": Failure, "needed": Interval, "timings": read_timings}
     return Measurement(**{**data, **{key: kind(**data[key]) for key, kind in kinds.items() if data[key] is not None}})
-
-
-def _timings(**data: Any) -> Timings:
-    return timings.from_json(data)

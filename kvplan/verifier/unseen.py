@@ -19,6 +19,9 @@ CONTEXT = NotModeled("runtime_context", "the context of the process on a GPU; `k
 FRAGMENTS = NotModeled("allocator_history", "what a process allocated before: reserved bytes are those of a fresh one that does this alone")
 GPU = NotModeled("gpu", "what a GPU's kernels and allocator take")
 
+TAKEN_BACK = "KV025"
+"""The finding of an estimate in a type that quantized weights are taken back to."""
+
 _KERNELS = {"cudnn": "cuDNN", "flash": "flash", "efficient": "memory-efficient", "math": "plain products"}
 
 
@@ -40,7 +43,10 @@ def notes(found: "Verification") -> tuple[str, ...]:
 def _estimated(found: "Verification") -> Iterator[str]:
     if found.estimate is None:
         yield "kvplan does not know this architecture: these are the bytes of Transformers' own code, with nothing to compare"
-    elif apart := left_apart(found.estimate):
+        return
+    if any(finding.rule == TAKEN_BACK for finding in found.estimate.findings):
+        yield f"the weights are stored quantized: run, and estimated, in {found.record.job.dtype}, which has the same shapes and no scales"
+    if apart := left_apart(found.estimate):
         yield f"the run is of text alone: {format_size(apart)} that the estimate counts for keys and values of images are left apart"
 
 

@@ -2,6 +2,8 @@
 
 import json
 import tempfile
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +14,7 @@ from kvplan.estimator import Estimate, Options
 from kvplan.estimator.options import in_words
 from kvplan.specs.config import UnknownArchitectureError
 from kvplan.verifier import checks, files, observed, unknown, weights
-from kvplan.verifier.process import ChildError, measure
+from kvplan.verifier.process import Child, ChildError, measure
 from kvplan.verifier.reconcile import reconcile
 from kvplan.verifier.record import Job, Record
 from kvplan.verifier.run import Run, Tier, parted
@@ -20,9 +22,13 @@ from kvplan.verifier.shrink import cut
 from kvplan.verifier.term import Term
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Unpack
 
     from kvplan.verifier.run import RunKeywords
+
+    Keep = Callable[[list[Job]], tuple[list[Record], tuple[Path, ...]]]
 
 TIMEOUT_S = 900.0  # a choice: longer than anybody waits
 
@@ -64,31 +70,45 @@ def verify(model: str, *, record_in: Path | None = None, timeout_s: float = TIME
 
 def answer(options: Options, run: Run, *, record_in: Path | None = None, timeout_s: float = TIMEOUT_S) -> Verification:
     """The same for a request in words: ``verify`` says what is done and raised."""
-    asked, config = weights.subject(options, run)
-    config = _cut(config, run.n_layers)
+    if record_in:
+        files.ready(record_in)
+    asked, whole = weights.subject(options, run)
+    config = _cut(whole, run.n_layers)
+    most, run = run.n_layers, run if config != whole else run._replace(n_layers=None)
     tier = checks.tier(run.backend, loads=run.weights is not None)
-    try:
-        estimate = _estimate(asked if run.n_layers is None else asked._replace(model=None), config, tier)
-    except UnknownArchitectureError:
-        if tier != "trace":
-            raise
-        return _unestimated(options, config, run, record_in=record_in, timeout_s=timeout_s)
-    job = _job(options.model or run.weights or "", config, estimate, tier)._replace(
-        n_warmup=run.n_warmup, n_repeats=run.n_repeats, weights=run.weights
-    )
-    job = _pretending(job, estimate.node) if tier == "trace" else job
-    jobs = [job._replace(max_bytes=checks.guard(estimate, tier))]
-    if run.uncached:
-        jobs.append(_without_cache(job, asked, config, tier))
-    records, saved = _kept(jobs, record_in, timeout_s)
+    with _early(tier) as child:
+        keep = partial(_kept, record_in=record_in, timeout_s=timeout_s, child=child)
+        try:
+            estimate = _estimate(asked if run.n_layers is None else asked._replace(model=None), config, tier)
+        except UnknownArchitectureError:
+            if tier != "trace":
+                raise
+            return _unestimated(asked, config, run, keep)
+        checks.check_layers(estimate, most)
+        jobs = _jobs(asked._replace(model=options.model or run.weights), config, run, estimate, tier)
+        records, saved = keep(jobs)
     return Verification(tier, estimate, records[0], reconcile(estimate, records[0]), saved, *records[1:])
 
 
-def _unestimated(options: Options, config: dict[str, object], run: Run, *, record_in: Path | None, timeout_s: float) -> Verification:
+def _jobs(asked: Options, config: dict[str, object], run: Run, estimate: Estimate, tier: Tier) -> list[Job]:
+    """What to run: the model, and the same without a cache where that is asked for."""
+    job = _job(asked.model or "", config, estimate, tier)
+    job = job._replace(id=_named(job.id, run), n_warmup=run.n_warmup, n_repeats=run.n_repeats, weights=run.weights)
+    job = _pretending(job, estimate.node) if tier == "trace" else job
+    jobs = [job._replace(max_bytes=checks.guard(estimate, tier))]
+    return [*jobs, _without_cache(job, asked, config, tier)] if run.uncached else jobs
+
+
+def _early(tier: Tier) -> "AbstractContextManager[Child | None]":
+    """The process of a trace, which takes no memory that an estimate must guard, while that is made; None where there is none yet."""
+    return Child(tier) if tier == "trace" and not checks.missing() else nullcontext()
+
+
+def _unestimated(options: Options, config: dict[str, object], run: Run, keep: "Keep") -> Verification:
     """A trace of an architecture that nobody can estimate."""
     checks.need_torch()
-    job = _pretending(unknown.job(Path(options.model or "").name, config, options), checks.pretended(options))
-    records, saved = _kept([job, *([job._replace(use_cache=False)] if run.uncached else [])], record_in, timeout_s)
+    job = _pretending(unknown.job(_named(Path(options.model or "").name, run), config, options), checks.pretended(options))
+    records, saved = keep([job, *([job._replace(use_cache=False)] if run.uncached else [])])
     return Verification("trace", None, records[0], tuple(observed.alone(records[0])), saved, *records[1:])
 
 
@@ -103,26 +123,31 @@ def _estimate(options: Options, config: dict[str, object], tier: Tier) -> Estima
     checks.check_device(options, tier)
     with tempfile.TemporaryDirectory() as folder:
         asked = options if options.model is not None else options._replace(model=_written(config, Path(folder)))
-        runnable = checks.check_settings(estimator.answer(asked._replace(gpu=None, gpus=None)))
+        runnable = estimator.answer(asked._replace(gpu=None, gpus=None))
+        plain = checks.plain_dtype(runnable, asked)
+        if plain is not None:
+            asked = asked._replace(dtype=plain)
+            runnable = estimator.answer(asked._replace(gpu=None, gpus=None))
+        checks.check_settings(runnable)
         checks.need_torch()
         if tier == "cuda":
             return estimator.answer(asked._replace(gpu="local", gpus="1"))
         return runnable if asked.gpu is None else estimator.answer(asked)
 
 
-def _kept(jobs: list[Job], record_in: Path | None, timeout_s: float) -> tuple[list[Record], tuple[Path, ...]]:
-    """The records of all jobs, each in a file before the next begins where files are asked for."""
+def _kept(jobs: list[Job], *, record_in: Path | None, timeout_s: float, child: Child | None) -> tuple[list[Record], tuple[Path, ...]]:
+    """The records of all jobs, each in a file before the next begins where files are asked for; ``child`` may wait for the first."""
     records, saved = [], []
-    for job in jobs:
-        records.append(_measured(job, timeout_s))
+    for job, waiting in zip(jobs, (child, None), strict=False):
+        records.append(_measured(waiting.measure if waiting else measure, job, timeout_s))
         saved += [files.write(records[-1], record_in)] if record_in else []
     return records, tuple(saved)
 
 
-def _measured(job: Job, timeout_s: float) -> Record:
+def _measured(run: "Callable[..., Record]", job: Job, timeout_s: float) -> Record:
     """The record of a run that came to something. Raises UnavailableError for any other."""
     try:
-        record = measure(job, timeout_s=timeout_s)
+        record = run(job, timeout_s=timeout_s)
     except ChildError as problem:
         raise UnavailableError("run_failed", f"the run failed: {problem}", hint="a smaller --ctx or --batch, or fewer --repeats") from None
     if record.outcome in ("failed", "refused"):
@@ -136,6 +161,10 @@ def _measured(job: Job, timeout_s: float) -> Record:
 
 def _cut(config: dict[str, object], n_layers: int | None) -> dict[str, object]:
     return config if n_layers is None else cut(config, n_layers)
+
+
+def _named(model_id: str, run: Run) -> str:
+    return model_id if run.n_layers is None else f"{model_id} (first {run.n_layers} layers)"
 
 
 def _written(config: dict[str, object], folder: Path) -> str:

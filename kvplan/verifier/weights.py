@@ -13,7 +13,8 @@ from kvplan.verifier.run import Run
 def subject(options: Options, run: Run) -> tuple[Options, dict[str, object]]:
     """What is asked and the config to build: those of the checkpoint where the run loads one.
 
-    Raises RequestError for a folder without safetensors, one that holds another model than the options name, and a trace of it.
+    Raises RequestError for a folder without safetensors, one that holds quantized ones or another model than the options name, and a
+    trace of it.
     """
     if run.weights is None:
         return options, config_of(options.model or "")
@@ -22,8 +23,12 @@ def subject(options: Options, run: Run) -> tuple[Options, dict[str, object]]:
         raise RequestError("contradiction", "--weights: a trace reads none", hint="leave --weights out, or say --backend cpu")
     if not any(folder.glob("*.safetensors")):
         raise RequestError("bad_weights", f"--weights {run.weights}: no *.safetensors in this folder", hint="name a checkpoint's folder")
+    found = load_model(str(folder))
+    if found.quantization is not None:
+        message = f"--weights {run.weights}: verify loads weights in the plain types of torch, not {found.quantization}"
+        raise RequestError("unsupported", message, hint="leave --weights out: random weights of the same shapes are run")
     if options.model is not None:
-        _check_same(load_model(options.model), load_model(str(folder)), run.weights)
+        _check_same(load_model(options.model), found, run.weights)
     return options._replace(model=str(folder)), config_of(str(folder))
 
 

@@ -82,8 +82,9 @@ def _off(config: Path, row: Row) -> Off:
     attn, cache, padded, ctx, batch = row.run
     words = {"attn_implementation": "auto" if attn == "sdpa" else attn, "cache_implementation": cache, "dtype": "bfloat16"}
     command = ("transformers", str(config), *(f"{key}={value}" for key, value in words.items()), f"padding={'left' if padded else 'none'}")
-    phases = answer(Options(command=command, ctx=str(ctx), batch=str(batch), prompt=str(ctx - 2), gpu="a100-80")).phases
-    weights, got = phases.load_peak_bytes or 0, (phases.prefill_peak_bytes or 0, phases.decode_peak_bytes or 0)
+    found = answer(Options(command=command, ctx=str(ctx), batch=str(batch), prompt=str(ctx - 2), gpu="a100-80"))
+    phases, weights = found.phases, sum(entry.size.best for entry in found.entries if entry.term == "weights")
+    got = (phases.prefill_peak_bytes or 0, phases.decode_peak_bytes or 0)
     want = row.prefill, row.decode
     lacks = [peak - weights - traced for peak, traced in zip(got, want, strict=True)]
     total = min(lack / (row.weights + traced) for lack, traced in zip(lacks, want, strict=True))

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 pytest.importorskip("transformers", exc_type=ImportError)
 
 from kvplan.verifier.child import loop  # noqa: E402 - needs torch
+from kvplan.verifier.child.attached import CudaMeter  # noqa: E402
 from kvplan.verifier.child.held import cache_bytes  # noqa: E402
-from kvplan.verifier.child.meters import CudaMeter  # noqa: E402
 
 pytestmark = pytest.mark.torch
 MIB = 2**20

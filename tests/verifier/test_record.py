@@ -3,15 +3,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from kvplan.verifier import files
+from kvplan.core.errors import RequestError
+from kvplan.verifier import files, verify
 from kvplan.verifier.process import dumps
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
-from kvplan.verifier.shrink import cut, tiny
 from kvplan.verifier.timings import Pass, summary
 
 ROOT = Path(__file__).parent.parent.parent
@@ -64,6 +63,14 @@ def test_a_record_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_can_not_be_written_to_is_known_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RequestError, match="file: File exists"):
+        verify("llama-2-7b", record_in=tmp_path / "file")
+    with pytest.raises(RequestError, match="Not a directory"):
+        verify("llama-2-7b", record_in=tmp_path / "file" / "folder")
+
+
 def test_an_interruption_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> Path:
         raise KeyboardInterrupt
@@ -75,55 +82,26 @@ def test_an_interruption_while_writing_leaves_nothing(tmp_path: Path, monkeypatc
 
 
 def test_an_interruption_ends_the_measuring_process(tmp_path: Path) -> None:
-    """SIGINT to kvplan alone, as from a supervisor: the process that holds the GPU must not live on."""
-    told = tmp_path / "pid"
-    child = tmp_path / "python"
+    """SIGINT to kvplan alone, as from a supervisor: the process that holds the GPU must not live on.
+
+    Both hold a named pipe open, which ends when neither lives any more: nothing is waited for by the clock.
+    """
+    pipe, child = tmp_path / "pipe", tmp_path / "python"
+    os.mkfifo(pipe)
     child.write_text(
-        f"#!{sys.executable}\nimport os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        f"open({str(told)!r} + '.new', 'w').write(str(os.getpid()))\nos.rename({str(told)!r} + '.new', {str(told)!r})\ntime.sleep(600)\n"
+        f"#!{sys.executable}\nimport signal, sys, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsys.stdin.read()\n"
+        f"with open({str(pipe)!r}, 'w') as told:\n    print('here', file=told, flush=True)\n"
+        "    time.sleep(60)\n    told.write('survived')\n"
     )
     child.chmod(0o755)
     code = (
         "from kvplan.verifier.process import measure; from kvplan.verifier.record import Job\n"
+        f"held = open({str(pipe)!r}, 'w')\n"
         f"measure(Job('x', {{}}, 'float32', 2, 1, 1), timeout_s=600, python={str(child)!r})"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, start_new_session=True, cwd=ROOT)
-    while not told.exists():
-        assert parent.poll() is None
-    pid = int(told.read_text())
-    parent.send_signal(signal.SIGINT)
-    assert parent.wait(60) != 0
-    end = time.monotonic() + 60
-    while is_alive(pid):
-        assert time.monotonic() < end
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs: not gone, and no zombie that nobody has asked about yet."""
-    try:
-        os.kill(pid, 0)
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-
-
-def test_cutting_layers() -> None:
-    config: dict[str, object] = {"num_hidden_layers": 4, "layer_types": ["a", "b", "c", "d"], "eos_token_id": [1, 2, 3], "hidden_size": 64}
-    assert cut(config, 2) == {**config, "num_hidden_layers": 2, "layer_types": ["a", "b"]}
-    assert cut(config, 4) is config
-    assert cut({"n_layer": 3}, 1) == {"n_layer": 1}
-    assert cut({"hidden_size": 1}, 1) == {"hidden_size": 1}
-    assert cut({"text_config": config, "vision_config": {"num_hidden_layers": 9}}, 1)["vision_config"] == {"num_hidden_layers": 9}
-
-
-def test_tiny() -> None:
-    config: dict[str, object] = {
-        "num_hidden_layers": 4,
-        "vocab_size": 32000,
-        "num_experts": 128,
-        "num_local_experts": 4,
-        "pad_token_id": 31999,
-    }
-    small = {"num_hidden_layers": 2, "vocab_size": 1024, "num_experts": 8, "num_local_experts": 4, "pad_token_id": 0}
-    assert tiny(config) == small
-    assert tiny({"text_config": config}) == {"text_config": small}
+    with pipe.open(encoding="utf-8") as told:
+        assert told.readline() == "here\n"
+        parent.send_signal(signal.SIGINT)
+        assert told.read() == ""
+    assert parent.wait() != 0

@@ -1,10 +1,8 @@
 """Measured sweeps: one thing at a time, kept as they end, gone on with."""
 
 import json
-import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +12,9 @@ from kvplan.verifier.journal import Journal
 from kvplan.verifier.record import Device, Job, Phase, Record, Snapshot, to_json
 from kvplan.verifier.timings import Pass, summary
 from tests.running import Run, refused
+from tests.verifier import pretended
 from tests.verifier.models import LLAMA, write
-from tests.verifier.test_verify import pretend_torch
+from tests.verifier.pretended import pretend_torch
 
 
 class Child:
@@ -25,12 +24,11 @@ class Child:
         self.jobs: list[Job] = []
         self.interrupts_at: int | None = None
 
-    def __call__(self, command: list[str], **rest: Any) -> subprocess.CompletedProcess[str]:
+    def __call__(self, job: Job) -> str:
         if len(self.jobs) == self.interrupts_at:
             raise KeyboardInterrupt
-        job = Job(**json.loads(rest["input"]))
         self.jobs.append(job)
-        return subprocess.CompletedProcess(command, 0, json.dumps(to_json(_record(job))), "")
+        return json.dumps(to_json(_record(job)))
 
 
 def _record(job: Job) -> Record:
@@ -48,7 +46,7 @@ def _record(job: Job) -> Record:
 def child(monkeypatch: pytest.MonkeyPatch) -> Child:
     found = Child()
     pretend_torch(monkeypatch)
-    monkeypatch.setattr(subprocess, "run", found)
+    pretended.child(monkeypatch, found)
     return found
 
 

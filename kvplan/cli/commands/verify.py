@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-from kvplan.cli import options, streams
+from kvplan.cli import options, runs, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
-from kvplan.core.units import parse_count
 from kvplan.estimator import Options
 from kvplan.verifier import files
-from kvplan.verifier.run import Run, Tier
-
-_TIERS: dict[str, Tier] = {"cuda": "cuda", "cpu": "cpu", "trace": "trace"}
 
 
 def run(said: Said) -> int:
@@ -23,7 +19,7 @@ def run(said: Said) -> int:
     if not said.words and "weights" not in said.values:
         raise RequestError("usage", "no MODEL was named", hint="kvplan verify llama-2-7b --ctx 4096 --batch 1")
     known = {name: value for name, value in said.values.items() if name in Options._fields}
-    run = _run(said)
+    run = runs.asked(said)
     if "save_calibration" in said.values:
         calibrating.check_tier(checks.tier(run.backend, loads=run.weights is not None))
     asked = Options(model=said.words[0] if said.words else None, command=(), **known)
@@ -35,23 +31,11 @@ def run(said: Said) -> int:
     return EXIT_OK if found.ok else EXIT_NO
 
 
-def _run(said: Said) -> Run:
-    counts = {name: parse_count(said.values[name], option=f"--{name}") for name in ("layers", "warmup", "repeats") if name in said.values}
-    usual = Run()
-    return Run(
-        backend=_TIERS.get(said.values.get("backend") or ""),
-        n_layers=counts.get("layers"),
-        n_warmup=counts.get("warmup", usual.n_warmup),
-        n_repeats=counts.get("repeats", usual.n_repeats),
-        uncached="no_cache" in said.flags,
-        weights=said.values.get("weights"),
-    )
-
-
 COMMAND = Command(
     name="verify",
     help="Run a real prefill and decode with random weights, or trace one without a GPU, and hold the estimate to its bytes.\n\n"
-    "Needs torch and transformers: pip install 'kvplan[verify]'. Nothing is allocated unless the estimate fits in what is free.",
+    "Needs torch and transformers: pip install 'kvplan[verify]'. Nothing is allocated unless the estimate fits in what is free. "
+    "Without --prompt one step is decoded; a shorter prompt leaves more to decode, and to time.",
     argument="[MODEL]",
     options=(
         *options.WORKLOAD,
@@ -60,7 +44,7 @@ COMMAND = Command(
             "cuda measures the first attached GPU (default if there is one), cpu weights and cache, trace runs the code on no hardware.",
             "Run",
             "TIER",
-            choices=tuple(_TIERS),
+            choices=tuple(runs.TIERS),
         ),
         Option("--layers", "Build and estimate only the first N layers.", "Run", "N"),
         Option("--warmup", "Passes before those that are timed; the first counts memory. Default 1.", "Run", "N"),

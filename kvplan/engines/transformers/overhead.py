@@ -1,4 +1,4 @@
-"""What a process holds on a GPU beside its tensors: its context, matrix workspaces, and what the allocator can't hand out."""
+"""What a process holds on a GPU beside its tensors: its context, and matrix workspaces."""
 
 from typing import NamedTuple
 
@@ -114,32 +114,3 @@ _READ = (
     "{spare} MiB above it are for kernels that load later"
 )
 _GUESS = "nobody published one of this kind: {best} MiB, and room around the {low} to {top} MiB read on Ampere and Ada"
-
-
-def allocator(transient_bytes: int) -> Entry:
-    """What PyTorch's caching allocator reserves and can't hand out, of ``transient_bytes`` of cache and activations.
-
-    Segments are 2 or 20 MiB or rounded to 2 MiB, and blocks of different segments never merge: a cache that grows by a
-    token no longer fits where it was. Replaying traces of ten runs through a model of the allocator left 15 to 27 %
-    of the transient bytes unusable, 3 to 11 % with expandable segments, and up to 128 MiB in small runs. Under pressure it
-    returns unused segments, so the lower bound is none; the best guess, an eighth, lies between that and the replays.
-    Source: PyTorch 2.13 c10/cuda/CUDACachingAllocator.cpp.
-    """
-    return Entry(
-        term="allocator",
-        name="allocator",
-        place="gpu0",
-        size=allocator_size(transient_bytes),
-        basis="modeled",
-        formula="12.5 % of {transient} B (0 to 27 % + {segments} MiB)",
-        inputs={"transient": transient_bytes, "segments": SEGMENTS_MIB},
-        source="PyTorch 2.13 CUDACachingAllocator.cpp; replayed traces",
-    )
-
-
-SEGMENTS_MIB = 128
-
-
-def allocator_size(transient_bytes: int) -> Interval:
-    """The interval of ``allocator``."""
-    return Interval(0, transient_bytes // 8, transient_bytes * 27 // 100 + SEGMENTS_MIB * MIB)

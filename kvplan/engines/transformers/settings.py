@@ -7,7 +7,9 @@ class Settings(NamedTuple):
     """Resolved settings; element types are canonical names.
 
     ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs; ``padding`` is
-    ``left`` where the tokenizer pads shorter prompts of a batch.
+    ``left`` where the tokenizer pads shorter prompts of a batch. ``cache`` is ``none`` where use_cache is False, ``chunk_tokens`` is
+    prefill_chunk_size, 0 without one. ``assistant`` is the model that drafts. ``segments`` are those of PyTorch's allocator,
+    ``expandable`` where PYTORCH_ALLOC_CONF says so.
     ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
@@ -20,3 +22,6 @@ class Settings(NamedTuple):
     forward: str
     compute_dtype: str
     padding: str = "none"
+    segments: str = "fixed"
+    chunk_tokens: int = 0
+    assistant: str = ""

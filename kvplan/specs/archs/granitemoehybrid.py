@@ -44,7 +44,10 @@ def build(cfg: Config) -> ModelSpec:
     rotated = cfg.text("position_embedding_type", default="none") == "rope"
     states = (chunked_scan(cfg.integer("mamba_chunk_size", default=256)),)
     return assemble(
-        cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, states=states, checked=True)
+        cfg,
+        layers,
+        Style(),
+        ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, states=states, merges_experts=False, checked=True),
     )
 
 

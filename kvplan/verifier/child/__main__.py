@@ -14,23 +14,29 @@ from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
 
 
 def main() -> int:
-    """Answer the job on stdin with a record on stdout; what libraries print goes to stderr."""
-    job = Job(**json.load(sys.stdin))
+    """Answer the job on stdin with a record on stdout; what libraries print goes to stderr.
+
+    Imports come first: whoever asks may still be thinking about the job.
+    """
+    gc.disable()  # imports make many objects and hardly any garbage; looking for it takes a fifth of their time
     with contextlib.redirect_stdout(sys.stderr):
-        record = answer(job)
+        import kvplan.verifier.child.passes
+        import kvplan.verifier.child.tracing  # noqa: F401 - with all that they need
+
+        record = answer(Job(**json.load(sys.stdin)))
     sys.stdout.write(json.dumps(to_json(record)) + "\n")
     return 0
 
 
 def answer(job: Job) -> Record:
     """The record of ``job``. Running out of memory is an answer, and so is a model that Transformers can't build or run."""
-    gc.disable()  # imports make many objects and hardly any garbage; looking for it takes a fifth of their time
     import torch
     import transformers
 
     from kvplan.verifier.child import passes, tracing
+    from kvplan.verifier.child.attached import CudaMeter
     from kvplan.verifier.child.build import OtherWeightsError
-    from kvplan.verifier.child.meters import CudaMeter, Meter
+    from kvplan.verifier.child.meters import Meter
     from kvplan.verifier.child.resident import ResidentMeter
 
     gc.freeze()

@@ -24,6 +24,7 @@ class Loop:
         self._module = module
         self._config = module.config.get_text_config(decoder=True)
         self._uses_cache = job.use_cache
+        self._generates = job.forward == "generate"
         self._cache_name = cache_name(module) if job.use_cache else None
         self._cache = _cache(job, module) if job.use_cache else None
         self._given = _arguments(module, job)
@@ -38,8 +39,8 @@ class Loop:
         return cache_bytes(self._cache)
 
     def decoding(self) -> "contextlib.AbstractContextManager[object]":
-        """What generate() enters after the prefill: on a GPU it gathers experts per token instead of grouping them."""
-        enter = getattr(self._module, "_optimize_model_for_decode", None)
+        """What generate() enters after the prefill, a plain forward not: on a GPU it gathers experts per token instead of grouping them."""
+        enter = getattr(self._module, "_optimize_model_for_decode", None) if self._generates else None
         return enter() if enter else contextlib.nullcontext()
 
     def prefill(self) -> None:

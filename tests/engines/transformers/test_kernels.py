@@ -61,27 +61,31 @@ def test_masked_attention_makes_a_bias_for_each_layer() -> None:
 
 
 def test_math_holds_float32_scores_three_times() -> None:
-    product, softmax = moments(GROUPED, RUN._replace(elem_bytes=4, bfloat16=False), Moment(0), Moment(0), WIDTHS)
+    product, softmax, *ends = moments(GROUPED, RUN._replace(elem_bytes=4, bfloat16=False), Moment(0), Moment(0), WIDTHS)
     repeated = 4 * 2 * 512  # keys and values for each query head, float32 as they are
     assert (product.token, product.attended) == (2 * 4 * 512, repeated + 4 * 512)  # queries scaled, and in rows; keys scaled
     assert (softmax.token, softmax.attended) == (4 * 512, repeated)
     assert (product.pair, softmax.pair) == (4 * 8, (3 * 4 + 1) * 8)  # scores; two softmaxes and a truth value for each beside them
     assert product.square == softmax.square == 4  # its own causal mask
+    assert [(end.token, end.pair) for end in ends] == [(2 * 4 * 512, 4 * 8)] * 2  # the output, and scores
     decoding = moments(GROUPED, RUN._replace(elem_bytes=4, bfloat16=False, decoding=True), Moment(0), Moment(0), WIDTHS)
-    assert {(moment.square, moment.token) for moment in decoding} == {(0, 4 * 512)}
+    assert {(moment.square, moment.token) for moment in decoding[:2]} == {(0, 4 * 512)}
 
 
 def test_math_copies_half_precision_to_float32() -> None:
-    _, softmax = moments(GROUPED, RUN._replace(capability=(7, 5)), Moment(0), Moment(0), WIDTHS)
+    _, softmax, *_ = moments(GROUPED, RUN._replace(capability=(7, 5)), Moment(0), Moment(0), WIDTHS)
     assert (softmax.token, softmax.attended) == (2 * 4 * 512, 4 * 2 * 128 + 4 * 2 * 512)  # keys and values as they are, and repeated
-    _, masked = moments(GROUPED, RUN._replace(capability=(7, 5), masked=True), Moment(0), Moment(0), WIDTHS)
+    _, masked, *_ = moments(GROUPED, RUN._replace(capability=(7, 5), masked=True), Moment(0), Moment(0), WIDTHS)
     assert masked.attended == 2 * 2 * 512 + 4 * 2 * 512  # repeated in half precision before
     assert (masked.square, masked.pair) == (0, 2 + (3 * 4 + 1) * 8)
-    product, broadcast = moments(GROUPED, RUN._replace(kv_heads="broadcast"), Moment(0), Moment(0), WIDTHS)
+    product, broadcast, valued, _ = moments(GROUPED, RUN._replace(kv_heads="broadcast"), Moment(0), Moment(0), WIDTHS)
     assert broadcast.attended == 4 * 2 * 128
     assert product.attended == 4 * 2 * 128 + 4 * 128 + 4 * 512  # scaled, then copied for each query head
+    assert valued.attended == 4 * 2 * 128 + 4 * 512  # values copied likewise
+    lone, _, its_values, _ = moments(GROUPED, RUN._replace(kv_heads="broadcast", alone=True), Moment(0), Moment(0), WIDTHS)
+    assert (lone.attended, its_values.attended) == (4 * 2 * 128 + 4 * 128, 4 * 2 * 128)  # views are enough for one sequence
     packed = RUN._replace(decoding=True, packs_queries=True)
-    product, _ = moments(Shape(8, 2, 300, 300), packed, Moment(0), Moment(0), WIDTHS)
+    product, *_ = moments(Shape(8, 2, 300, 300), packed, Moment(0), Moment(0), WIDTHS)
     assert product.attended == 4 * 2 * 600 + 4 * 600  # packed queries need no repeated keys
 
 
