@@ -98,7 +98,15 @@ def _sentence(found: Part, verdict: str, device: str) -> list[Words]:
     on = f" on {device} with {engine}"
     left = distance(found["headroom_bytes"])
     if verdict == "does_not_fit":
-        return [f"{model} does not fit{on} for ", *load, ": ", left, f" are missing{_where(found)}. ", *_still(found), *_smallest(found)]
+        return [
+            f"{model} does not fit{on} for ",
+            *load,
+            ": ",
+            left,
+            f" are missing{_where(found)}{_waits(found)}. ",
+            *_still(found),
+            *_smallest(found),
+        ]
     word = "fits" if verdict == "fits" else "probably fits"
     return [f"{model} {word}{on} for ", *load, ", and ", left, f" are left{_where(found)}. ", *_still(found)]
 
@@ -116,6 +124,12 @@ def _load(workload: Part) -> list[Words]:
 def _where(found: Part) -> str:
     """Which of several cards the numbers speak of."""
     return " on the fullest card" if found["device.n_devices"].whole > 1 else ""
+
+
+def _waits(found: Part) -> str:
+    """What a pool that doesn't hold the load comes to: no failure, a queue."""
+    queued = any(finding["rule"].text == "KV325" for finding in found["findings"])
+    return f"; {found['engine.name'].text} starts, and lets some of them wait" if queued else ""
 
 
 def _users(batch: Part) -> Words:

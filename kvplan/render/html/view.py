@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvplan.render.html import headline, plots, results, runs
-from kvplan.render.html.figures import Figure, Words, count, percent, size
+from kvplan.render.html import headline, need, plots, results, runs
+from kvplan.render.html.figures import Figure, Words, count, size
 from kvplan.render.html.grid import Map, grids
 from kvplan.render.html.headline import Headline
-from kvplan.render.html.ledger import Ledger, Range, ledgers
+from kvplan.render.html.ledger import Ledger, ledgers
 from kvplan.render.html.part import Part
 from kvplan.render.html.results import Note
 from kvplan.render.html.scale import Linear
@@ -22,19 +22,12 @@ class Unmodeled(NamedTuple):
     high: Figure | None
 
 
-class Bar(NamedTuple):
-    """What is needed in what is usable, on one scale for all choices; no ``usable`` where nobody knows."""
-
-    need: Range
-    usable: str
-
-
 class Subject(NamedTuple):
     """One estimate and what stands around it."""
 
     id: str
     head: Headline
-    bar: Bar
+    bar: need.Bar
     inputs: tuple[tuple[str, tuple[Words, ...]], ...]
     ledgers: tuple[Ledger, ...]
     grid: Map | None
@@ -65,7 +58,7 @@ class Page(NamedTuple):
 def page(document: Part) -> Page:
     """The page of a report's JSON. Raises RequestError for what is none."""
     estimates = [one["estimate"] for one in document["subjects"]]
-    scale = Linear(0, max((one["needed_high_bytes"].whole for one in estimates), default=1) * _ROOM or 1)
+    scale = need.scale_of(estimates)
     subjects = tuple(_subject(i, one, scale) for i, one in enumerate(document["subjects"]))
     by_kind: dict[str, list[Part]] = {}
     for one in document["results"]:
@@ -135,7 +128,7 @@ def _subject(i: int, one: Part, scale: Linear) -> Subject:
     return Subject(
         f"s{i + 1}",
         headline.headline(one),
-        _bar(found, scale),
+        need.bar(found, scale),
         tuple(_inputs(found)),
         ledgers(found),
         maps[0] if maps else None,
@@ -147,17 +140,6 @@ def _subject(i: int, one: Part, scale: Linear) -> Subject:
         tuple(map(_unmodeled, found["not_modeled"])),
         tuple((key, _plain(value)) for key, value in found["engine.settings"].items()),
     )
-
-
-def _bar(found: Part, scale: Linear) -> Bar:
-    low, best, high = (scale.at(found[f"needed_{bound}bytes"].whole) for bound in ("low_", "", "high_"))
-    usable = headline.fullest(found)["usable_bytes"]
-    shown = percent(min(_PAST_THE_END, scale.at(usable.whole))) if usable.given else ""
-    return Bar(Range(percent(low), percent(high - low), percent(best), percent(high)), shown)
-
-
-_ROOM = 1.1  # right of the largest
-_PAST_THE_END = 100.0  # a card on which all choices would fit twice needs no more room in the table
 
 
 def _inputs(found: Part) -> list[tuple[str, tuple[Words, ...]]]:
