@@ -48,9 +48,10 @@ STATES = (
     chunked_scan(256),
     delta_scan("3H + C + D"),
     StateMoments("rg_lru", (Scan("3H + 12D"),), "3H + 12D"),
+    StateMoments("short_conv", (Scan("3H + 6C"),), "3H + 6C"),
 )
 """The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
-modeling_recurrent_gemma.py."""
+modeling_recurrent_gemma.py, modeling_lfm2.py."""
 
 
 class ActivationForm(NamedTuple):
