@@ -48,9 +48,10 @@ STATES = (
     chunked_scan(256),
     delta_scan("3H + C + D"),
     StateMoments("rg_lru", (Scan("3H + 12D"),), "3H + 12D"),
+    StateMoments("short_conv", (Scan("3H + 6C"),), "3H + 6C"),
 )
 """The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
-modeling_recurrent_gemma.py."""
+modeling_recurrent_gemma.py, modeling_lfm2.py."""
 
 
 class ActivationForm(NamedTuple):
@@ -84,8 +85,8 @@ class ActivationForm(NamedTuple):
     ``states`` are the moments of mixers that keep a state.
     Through the whole pass: ``resident``, per token, beside ids, positions and ``rope_tables`` pairs of cos and sin of
     ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and
-    that no layer uses; with ``masks_all`` SDPA gets the causal mask of every prompt, although it would need none. At its end:
-    ``logits``, the copies of the output row.
+    that no layer uses. Windows have one mask for the batch, with ``masks_each`` one a sequence; with ``masks_all`` SDPA gets the
+    causal mask of every prompt, although it would need none. At its end: ``logits``, the copies of the output row.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
     are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves
@@ -116,6 +117,7 @@ class ActivationForm(NamedTuple):
     constant_bytes: int = 0
     idle_masks: int = 0
     masks_all: bool = False
+    masks_each: bool = False
     eager_only: bool = False
     kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
     gathers_experts: bool = True

@@ -81,7 +81,8 @@ def test_what_is_made(gpu: Capability, masked: bool, kernel: str, n_bytes: int) 
     assert attention.used == {kernel: 1}
 
 
-def test_plain_products_make_all_scores_in_float32_and_their_softmax() -> None:
+def test_plain_products_make_all_scores_in_float32_and_their_softmax_twice() -> None:
+    """The second is the first with rows of no score zeroed, by way of a truth value for each score."""
     live = fake.Traced("cuda")
     assert fake.cuda_device()
     with fake.world(live, T4, attention := Attention(T4)), torch.no_grad():
@@ -89,7 +90,7 @@ def test_plain_products_make_all_scores_in_float32_and_their_softmax() -> None:
         attention(query, query, query)
     assert attention.used == {"math": 1}
     scores = 2 * 512 * 512 * 4
-    assert 2 * scores <= live.peak_bytes < 2.2 * scores
+    assert 3.25 * scores <= live.peak_bytes < 3.4 * scores
 
 
 def test_the_output_of_cudnn_lies_as_the_queries_do() -> None:

@@ -137,6 +137,7 @@ def test_a_model_too_large_for_any_machine_beside_its_estimate() -> None:
     assert found.ok, found.terms
     assert {(term.term, term.phase) for term in found.terms} == {
         ("weights", "load"), ("kv_cache", "decode"), ("peak", "prefill"), ("peak", "decode"), ("activations", "prefill"),
+        ("reserved", "prefill"), ("reserved", "decode"), ("reserved_expandable", "prefill"), ("reserved_expandable", "decode"),
     }  # fmt: skip
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 3 * 2**20  # KiB
 

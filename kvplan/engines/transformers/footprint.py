@@ -150,7 +150,7 @@ class Footprint:
             if self._eager:
                 size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
             elif self.plan.settings.attn == "sdpa" and (self._padded or self.plan.form.masks_all or self._hides(self.plan.rules[i], load)):
-                size += self._mask_bytes * (load.batch if self._padded else 1) * load.prompt_tokens * seen[i]
+                size += self._mask_bytes * (load.batch if self._padded or self.plan.form.masks_each else 1) * load.prompt_tokens * seen[i]
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
         return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2 + self.plan.form.constant_bytes
 

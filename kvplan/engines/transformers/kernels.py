@@ -117,11 +117,12 @@ def moments(shape: Shape, run: Context, core: Moment, scores: Moment, widths: Ma
     """Moments inside the kernel: ``core`` is alive around it, ``scores`` are eager attention's own."""
     kernel, repeats = choose(shape, run)
     elem = run.elem_bytes
-    repeated = elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) if repeats else 0
-    around = core._replace(attended=core.attended + repeated)
+    copies = repeats and shape.n_kv_heads > 1  # a single head is expanded into a view
+    around = core._replace(attended=core.attended + elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) * copies)
     match kernel:
         case "eager":
-            return _eager(shape, around, scores, elem * widths["Q"] if shape.grouped and not repeats else 0, elem)
+            shared = shape.grouped and not copies and not (repeats and run.alone)
+            return _eager(shape, around, scores, elem * widths["Q"] if shared else 0, elem)
         case "flash":
             return (_flash(shape, around, elem),)
         case "efficient":

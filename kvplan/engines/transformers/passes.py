@@ -140,7 +140,7 @@ def _inside(plan: Plan, kind: Kind, run: Context, *, raw: str = "") -> list[Mome
 def _eager_rest(plan: Plan, kind: Kind, shape: Shape, run: Context) -> tuple[int, int, int]:
     """What is alive behind an eager product: scores that outlive it, what it copied of each token attended to, its output twice."""
     form, elem = plan.form, plan.elem_bytes
-    repeated = elem * (kind.widths["Q"] + kind.widths["O"]) if choose(shape, run)[1] else 0
+    repeated = elem * (kind.widths["Q"] + kind.widths["O"]) if choose(shape, run)[1] and shape.n_kv_heads > 1 else 0
     return _rate(plan, kind, form.kept_scores).pair, max(repeated, _rate(plan, kind, form.eager_context).token), 2 * elem * kind.widths["O"]
 
 

@@ -13,10 +13,15 @@ def _states(plan: Plan, kind: Kind) -> list[StateMoments]:
 
 
 def scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int, Chunks]]:
-    """Moments of mixers with a state while they read the prompt, their bytes per sequence, and their chunks."""
-    found = []
+    """Moments of mixers with a state while they read the prompt, their bytes per sequence, and their chunks.
+
+    Where there is padding they read a copy of their input without it.
+    Source: transformers 5.24 models/qwen3_next/modeling_qwen3_next.py, apply_mask_to_padding_states.
+    """
+    found, masked = [], " + H" if plan.settings.padding == "left" else ""
     for state in _states(plan, kind):
         for scan in state.scans:
+            scan = scan._replace(token=scan.token + masked)
             token, chunked, chunk, row = [rate(text, kind.widths, plan.elem_bytes).token for text in scan]
             what, row = " + ".join(filter(None, scan[:2])), row - kind.store.state_bytes  # its own state is made at the end
             found.append((Moment(token, what=what), row, Chunks(state.chunk_tokens, chunked * state.chunk_tokens + chunk)))

@@ -38,7 +38,12 @@ def build(cfg: Config) -> ModelSpec:
     mixture = MoeStyle(name="feed_forward", router="router", shared="shared_expert")
     ffns = tuple(moe if moe and i in sparse else dense for i in range(n_layers))
     form = ActivationForm(
-        moe=("5H + EH + 4EM + 2E",), rotary_dim=rotary_width(cfg), gathers_experts=False, merges_experts=False, checked=True
+        moe=("5H + EH + 4EM + 2E",),
+        rotary_dim=rotary_width(cfg),
+        gathers_experts=False,
+        masks_each=True,
+        merges_experts=False,
+        checked=True,
     )
     return sparse_decoder(cfg, style, ffns, mixture, form)
 

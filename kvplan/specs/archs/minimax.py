@@ -42,7 +42,7 @@ def build(cfg: Config) -> ModelSpec:
         ),
     }
     rotated = cfg.integer("rotary_dim", default=rotary_dim(cfg, heads.head_dim))
-    form = ActivationForm(moe=moe_moments(hidden="3H"), rotary_dim=rotated)
+    form = ActivationForm(moe=moe_moments(hidden="3H"), rotary_dim=rotated, checked=not own)
     return assemble(cfg, [layers[kind] for kind in _kinds(cfg, own=own)], Style(), form)
 
 

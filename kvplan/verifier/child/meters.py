@@ -100,7 +100,9 @@ class CpuMeter(Meter):
 
     def device(self) -> Device:
         """The processor, and how much of it torch uses."""
-        return Device("cpu", f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads", None, None, None)
+        n_threads = torch.get_num_threads()
+        name = f"{platform.processor() or platform.machine()}, {n_threads} {'thread' if n_threads == 1 else 'threads'}"
+        return Device("cpu", name, None, None, None)
 
     def before(self) -> Snapshot:
         """Unknown."""

@@ -95,6 +95,16 @@ def test_eager_products_copy_shared_keys() -> None:
     assert (product.pair, product.attended) == (2 * 8, 2 * 512)
 
 
+def test_a_single_kv_head_is_expanded_into_a_view() -> None:
+    eager, single = RUN._replace(attn="eager"), GROUPED._replace(n_kv_heads=1)
+    found, product = moments(single, eager, Moment(0), Moment(3, 5), WIDTHS)
+    assert (found.attended, product.attended) == (0, 2 * 512)  # the product copies it for each query head
+    (alone,) = moments(single, eager._replace(alone=True), Moment(0), Moment(3, 5), WIDTHS)
+    assert alone.attended == 0
+    repeated, *_ = moments(GROUPED, eager, Moment(0), Moment(3, 5), WIDTHS)
+    assert repeated.attended == 2 * 2 * 512
+
+
 def test_shapes() -> None:
     assert shape_of(Mla(8, 32, 4, 16, 12, None)) == Shape(8, 8, 20, 12)
     assert shape_of(CrossAttention(8, 2, 16, 50)) == Shape(8, 2, 16, 16)
