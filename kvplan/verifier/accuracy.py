@@ -82,7 +82,7 @@ def estimate_of(record: Record) -> Estimate:
                 prompt=str(job.prompt_tokens),
                 dtype=job.dtype,
                 attn=job.attn,
-                cache=job.cache,
+                cache=job.cache if job.use_cache else "none",
                 forward=job.forward,
                 gpu=cards[0] if len(cards) == 1 else None,
             )
