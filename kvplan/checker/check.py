@@ -23,12 +23,13 @@ DOCUMENTS = "kvplan.checker.documents"
 MAX_SERVERS = 500  # of one file
 
 
-def check(paths: Sequence[str] = (), config: Config | None = None, *, online: bool = False) -> Report:
+def check(paths: str | Sequence[str] = (), config: Config | None = None, *, online: bool = False) -> Report:
     """Every LLM server that the files under ``paths`` (here, where none is named) deploy, and what is wrong with it.
 
     ``config`` holds the project's settings; None finds them from the first path up. The Hub is asked only with ``online``. Raises
     RequestError for a path that is not there, and for settings that make no sense.
     """
+    paths = (paths,) if isinstance(paths, str) else paths
     if config is None:
         config = find(Path(paths[0] if paths else "."))
     tree = walk.tree(paths, config.exclude)

@@ -74,7 +74,7 @@ def find(start: Path) -> Config:
 
     Raises RequestError with file and key for settings that kvplan doesn't know.
     """
-    for folder in _up(start):
+    for folder in _up(start if os.path.lexists(start) else Path()):  # who reads a path that is none says so
         for name in NAMES:
             if (folder / name).is_file():
                 return validated(_yaml(folder / name), str(folder / name), folder)

@@ -46,10 +46,11 @@ def tree(paths: Sequence[str], exclude: Iterable[str] = ()) -> Tree:
 
     Raises RequestError for a path that does not exist.
     """
-    found = [Path(path) for path in paths or (".",) if path != "-"]
-    for path in found:
+    named = [path for path in paths or (".",) if path != "-"]
+    for path in named:
         if not os.path.lexists(path):
-            raise RequestError("no_such_path", f"{path}: there is no such file or folder", hint="kvplan check [PATH…]")
+            raise RequestError("no_such_path", f"{path or repr(path)}: there is no such file or folder", hint="kvplan check [PATH…]")
+    found = [Path(path) for path in named]
     whole = [path.absolute() for path in found or (Path(),)]
     first = whole[0] if whole[0].is_dir() else whole[0].parent
     root = next((folder for folder in (first, *first.parents) if (folder / ".git").exists()), None)
@@ -64,7 +65,7 @@ def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> 
     """Every file that may hold a server, once, sorted by path; what was named and can't be read joins ``skipped``."""
     seen: set[Path] = set()
     if of.piped:
-        yield Text(STDIN, text_of(stdin().read(MAX_BYTES + 1), STDIN), variables)
+        yield Text(STDIN, _piped(), variables)
     for path in sorted(of.paths):
         for file, named in _files(path, of):
             if file not in seen:
@@ -72,6 +73,13 @@ def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> 
                 text = _read(file, of, named=named, skipped=skipped)
                 if text is not None:
                     yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables), _named(file, of, variables))
+
+
+def _piped() -> str:
+    raw = stdin().read(MAX_BYTES + 1)
+    if not raw.strip():
+        raise RequestError("bad_file", f"{STDIN}: it is empty", hint="pipe a deployment file in: helm template . | kvplan check -")
+    return text_of(raw, STDIN)
 
 
 def name_of(text: str) -> str:

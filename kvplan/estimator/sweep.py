@@ -49,8 +49,11 @@ def sweep(model: "str | Iterable[str]", *, one_at_a_time: bool = False, **option
 
     Options are those of ``kvplan.estimate``, each a value or several. All choices are looked at, or with ``one_at_a_time`` each
     option's values beside the first ones of all others. No hardware is probed. What is wrong with a point is its ``error``;
-    raises KvplanError where no point has an answer.
+    raises KvplanError where no point has an answer, TypeError for an option that there is none.
     """
+    stray = next((name for name in options if name not in _ORDER), None)
+    if stray is not None:
+        raise TypeError(f"sweep() got an unexpected keyword argument '{stray}'")
     listed = {name: _listed(value) for name, value in {"model": model, **options}.items() if value is not None}
     found = axes(listed)
     return Sweep(found, tuple(answered(points(found, one_at_a_time=one_at_a_time))))

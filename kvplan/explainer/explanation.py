@@ -7,8 +7,9 @@ from types import ModuleType
 from typing import NamedTuple
 
 from kvplan import _discover
+from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Finding, Fix
-from kvplan.explainer import causes, lines, reading
+from kvplan.explainer import causes, lines, reading, said
 from kvplan.explainer.case import Case
 from kvplan.explainer.ledger import Row, ledger
 from kvplan.explainer.outcome import Outcome, ending
@@ -52,15 +53,23 @@ class Explanation(NamedTuple):
 def explain(log: str, *, model: str | None = None, gpu: str | None = None) -> Explanation:
     """What the log in the file ``log`` says (``-`` is stdin); ``model`` and ``gpu`` where it does not name them.
 
-    Reads line by line, so that a log of any length takes little memory. Raises RequestError for a file that can't be read.
+    Reads line by line, so that a log of any length takes little memory. Raises RequestError for a file that can't be read or is
+    empty, and for a model or GPU that there is none.
     """
+    said.check(model, gpu)
     try:
         if log == "-":
-            return of_blocks(lines.blocks(stdin()), model=model, gpu=gpu)
-        with Path(log).open("rb") as file:
-            return of_blocks(lines.blocks(file), model=model, gpu=gpu)
+            found = of_blocks(lines.blocks(stdin()), model=model, gpu=gpu)
+        else:
+            with Path(log).open("rb") as file:
+                found = of_blocks(lines.blocks(file), model=model, gpu=gpu)
     except (OSError, ValueError) as problem:  # ValueError: a path with a NUL
         raise unreadable(log, problem) from None
+    if not found.n_lines:
+        raise RequestError(
+            "bad_file", f"{'<stdin>' if log == '-' else log}: the log is empty", hint="docker logs NAME 2>&1 | kvplan explain -"
+        )
+    return found
 
 
 def of_blocks(blocks: Iterable[bytes], *, model: str | None = None, gpu: str | None = None) -> Explanation:

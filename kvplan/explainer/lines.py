@@ -5,15 +5,22 @@ import re
 from collections.abc import Iterator
 from typing import IO
 
+from kvplan.core.errors import RequestError
+
 MOST_BYTES = 16 * 1024
 """What is looked at of one line; no engine prints longer ones about memory."""
 _BLOCK = 1 << 20
 _COLORS = re.compile(r"(?:\x1b)?\[[0-9;]{1,8}m|\x1b\[[0-9;?]*[A-Za-z]")
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
+"""How packed files begin, and by what they are."""
 _MESSAGES = ("log", "message", "msg", "MESSAGE", "textPayload")
 
 
 def blocks(file: IO[bytes]) -> Iterator[bytes]:
-    """Whole lines, many at a time; of a line longer than a block, what a block holds. UTF-16, as PowerShell writes it, is read too."""
+    """Whole lines, many at a time; of a line longer than a block, what a block holds. UTF-16, as PowerShell writes it, is read too.
+
+    Raises RequestError for a packed log.
+    """
     rest = b""
     for chunk in _chunks(file):
         head, newline, tail = chunk.rpartition(b"\n")
@@ -28,6 +35,9 @@ def blocks(file: IO[bytes]) -> Iterator[bytes]:
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
     chunk = file.read(_BLOCK)
+    packed = next((name for magic, name in PACKED.items() if chunk.startswith(magic)), None)
+    if packed is not None:
+        raise RequestError("bad_file", f"expected a log, found one packed by {packed}", hint="unpack it: zcat LOG | kvplan explain -")
     if chunk[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         while chunk:
             yield chunk

@@ -3,6 +3,7 @@
 A file begins with ``# KV322: note`` (``# kv_cache: term``), then the summary on a line of its own, then sections.
 """
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -84,4 +85,4 @@ def may_be_a_log(said: str) -> bool:
     """Whether ``said`` is meant as a file, or stdin, and not as a page: pages come first."""
     if _folded(said) in {_folded(name) for name in ids()}:
         return False
-    return said == "-" or "/" in said or said.endswith(_LOGS) or ("\0" not in said and Path(said).exists())
+    return said == "-" or "/" in said or said.endswith(_LOGS) or os.path.lexists(said)

@@ -1,11 +1,13 @@
 """A running server's Prometheus metrics, and the estimate beside them where the model and the card are known."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 from kvplan.estimator import Options, answer
+from kvplan.explainer import said
 from kvplan.specs import builtin
 
 _SAMPLE = re.compile(r"([A-Za-z_:][\w:]*)(?:\{([^}]*)\})?\s+(\S+)")
@@ -65,6 +67,7 @@ def fetched(url: str, *, model: str | None = None, gpu: str | None = None) -> Me
 
     Raises RequestError for an address that is none, or metrics of no known server; UnavailableError where nobody answers.
     """
+    said.check(model, gpu)
     return of_text(_body(url), model=model, gpu=gpu)
 
 
@@ -99,6 +102,8 @@ def of_text(text: str, *, model: str | None = None, gpu: str | None = None) -> M
         try:
             value = float(found[3])
         except ValueError:
+            continue
+        if not math.isfinite(value):  # as servers print what they have not counted yet
             continue
         samples[found[1]] = samples.get(found[1], 0.0) + value
         labels.setdefault(found[1], dict(_LABEL.findall(found[2] or "")))

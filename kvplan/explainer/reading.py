@@ -12,6 +12,7 @@ from kvplan.explainer.templates import Template, signature
 MOST_STARTS = 100
 _MOST_SIGNATURES = 50_000
 _MOST_CHARS = 600
+_MOST = 2.0**63  # no count and no size of a machine is larger
 _RANK = re.compile(r"\((\w+?) (?:rank=\d+ )?(?:pid|ip)=(\d+)|\b((?:DP\d+ )?(?:PP\d+ )?TP\d+)[\]\s]|\[rank(\d+)\]|gpu_id=(\d+)")
 _DISTINCT = re.compile(r"APIServer|EngineCore(?:_DP\d+)?|Worker_\w*TP\d+\w*")
 
@@ -123,7 +124,9 @@ def _figures(start: Start, template: Template, found: re.Match[str], where: tupl
         if hole.is_setting and (not hole.is_count or hole.name == "device"):
             continue
         unit = None if hole.is_setting else units[i + 1] if hole.shares_unit else units[i]
-        start.add(Figure(hole.name, float(values[i].replace(",", "") or 0), unit, where[0], start.number, device, where[1]))
+        value = float(values[i].replace(",", "") or 0)
+        if abs(value) < _MOST:
+            start.add(Figure(hole.name, value, unit, where[0], start.number, device, where[1]))
 
 
 def read(blocks: Iterable[bytes]) -> Reading:

@@ -186,8 +186,9 @@ def _kept(request: Request, options: Options, speaks: Dialect) -> frozenset[str]
 def estimate_of(case: Case, plan: Plan) -> tuple[str, ...]:
     """The command of kvplan that says of this plan what the proposal says."""
     node = case.options
+    demand = [("--ctx", str(plan.ctx_tokens)), ("--batch", str(case.promised(plan))), ("--engine", node.engine)]
     hardware = [("--gpu", node.gpu), ("--gpus", node.gpus), ("--budget", node.budget), ("--ram", node.ram), ("--host", node.host)]
-    words = [word for flag, value in hardware if value is not None for word in (flag, value)]
+    words = [word for flag, value in (*demand, *hardware) if value is not None for word in (flag, value)]
     scheme = None if case.by_name else rewriting.on_paper(case, plan)
     words += ["--dtype", scheme] if scheme else []
     named = (node.model,) if node.model is not None else ()

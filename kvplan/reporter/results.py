@@ -76,8 +76,9 @@ def _verified(name: str, found: dict[str, object]) -> "Verification":
 
 
 def _kind(name: str, found: Mapping[str, object]) -> Kind:
-    if found["schema_version"] != 1:
-        raise RequestError("bad_file", f"{name}: schema_version {found['schema_version']} is not 1", hint="make it again with this kvplan")
+    version = found["schema_version"]
+    if version != 1 or isinstance(version, bool):
+        raise RequestError("bad_file", f"{name}: schema_version {version!r:.40} is not 1", hint="make it again with this kvplan")
     kind = next((kind for kind, sign in _SIGNS if sign in found), None)
     if kind is None:
         raise RequestError(

@@ -104,3 +104,30 @@ def test_strict_takes_the_unknown_for_an_error(tree: Path, capsys: pytest.Captur
 def test_wrong_requests(tree: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", *argv]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_files_of_others_are_kept(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "mine").write_text("mine\n")
+    for argv in (["--write-baseline", "mine"], ["--format", "sarif=mine"]):
+        assert main(["check", *argv]) == 2
+        assert "say --force" in capsys.readouterr().err
+        assert (tree / "mine").read_text() == "mine\n"
+    assert main(["check", "--write-baseline", "mine", "--force"]) == 0
+    assert main(["check", "--write-baseline", "mine"]) == 0
+
+
+def test_json_beside_other_formats(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--json", "--format", "sarif=found.sarif"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema_version"] == 1
+    assert (tree / "found.sarif").exists()
+    assert main(["check", "--json", "--format", "text"]) == 2
+    assert "text and json would both go to stdout" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("argv", "said"), [([""], "'': there is no such"), (["-"], "pipe a deployment file in")])
+def test_nothing_to_check(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, argv: list[str], said: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n")))
+    assert main(["check", *argv]) == 2
+    assert said in capsys.readouterr().err

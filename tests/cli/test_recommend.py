@@ -35,13 +35,26 @@ def test_every_key_of_the_contract_is_there(kvplan: Run) -> None:
     assert needed == sorted(needed)
 
 
-def test_what_is_said_to_check_a_proposal_checks_it(kvplan: Run) -> None:
-    for proposal in answer(kvplan, "llama-3.1-8b", "--gpu", "rtx-3060-12")["proposals"]:
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("llama-3.1-8b", "--gpu", "rtx-3060-12"), id="llama.cpp"),
+        pytest.param(("qwen3-8b", "--gpu", "l4"), id="vllm"),
+        pytest.param(("llama-3.1-8b", "--gpu", "l4", "--engine", "vllm@0.19.0", "--goal", "context"), id="an older version"),
+        pytest.param(("llama-3.1-8b", "--budget", "24GiB", "--engine", "vllm", "--kv-dtype", "fp8"), id="a budget"),
+        pytest.param(("llama-3.1-70b", "--gpu", "h100-sxm:4", "--tp", "4", "--ctx", "8k", "--concurrency", "4"), id="several cards"),
+        pytest.param(("--gpu", "l4", "--ctx", "4k", "--", "vllm", "serve", "qwen3-8b", "--max-model-len", "32768"), id="a command"),
+    ],
+)
+def test_what_is_said_to_check_a_proposal_says_the_same(kvplan: Run, words: tuple[str, ...]) -> None:
+    for proposal in answer(kvplan, *words)["proposals"]:
         said = proposal["estimate"]
         assert said[0] == "kvplan"
         found = json.loads(kvplan("estimate", "--json", *said[2:]).out)
         assert found["verdict"] == "fits"
         assert found["refusals"] == []
+        same = ("needed_bytes", "needed_high_bytes", "headroom_bytes", "capacity", "performance", "predicted_log")
+        assert {key: found[key] for key in same} == {key: proposal[key] for key in same}
 
 
 def test_a_checkpoint_that_nobody_named_is_never_ready(kvplan: Run) -> None:

@@ -2,13 +2,17 @@
 
 import io
 import json
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvplan.core.errors import RequestError
 from kvplan.explainer import lines, shapes
 from kvplan.explainer.explanation import Explanation, of_blocks
 from kvplan.render import explanation
+from tests.running import Run, refused
 
 TEMPLATES = shapes.templates()
 PIECES = st.one_of(
@@ -37,7 +41,7 @@ def test_any_text_is_answered(text: str) -> None:
 
 
 @settings(max_examples=60)
-@given(st.binary(max_size=400))
+@given(st.binary(max_size=400).filter(lambda raw: not raw.startswith(tuple(lines.PACKED))))
 def test_any_bytes_are_answered(raw: bytes) -> None:
     assert explained(raw).n_lines == raw.count(b"\n") + bool(raw[-1:] not in (b"", b"\n")) or raw[:2] in (b"\xff\xfe", b"\xfe\xff")
 
@@ -95,3 +99,32 @@ def test_every_shape_can_be_found_and_says_where_it_stands() -> None:
     for template in TEMPLATES:
         assert len(template.needle) >= 2, template.shape
         assert template.shape.source
+
+
+def test_numbers_beyond_any_machine_are_no_figures() -> None:
+    for digits in (60, 305, 400):
+        found = explained(f"CUDA out of memory. Tried to allocate {'9' * digits}.00 GiB. GPU 0 has a total capacity of {'9' * digits} GiB")
+        assert found.outcome == "oom"
+        assert "tried to allocate" not in {figure.label for figure in found.figures}
+
+
+@pytest.mark.parametrize("magic", [b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh9", b"PK\x03\x04"])
+def test_packed_logs_are_refused(magic: bytes) -> None:
+    with pytest.raises(RequestError, match="packed by"):
+        explained(magic + b"\0" * 100)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        pytest.param(("--gpu", "l5"), "unknown GPU 'l5'", id="an unknown GPU"),
+        pytest.param(("--model", "llama-2-7x"), "did you mean 'llama-2-7b'", id="an unknown model"),
+        pytest.param(("--model", "-"), "stdin is for the log", id="stdin twice"),
+        pytest.param(("--url", "http://127.0.0.1:1/metrics"), "two things to explain", id="a log and a server"),
+        pytest.param((), "the log is empty", id="an empty log"),
+    ],
+)
+def test_wrong_requests(kvplan: Run, tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(KV if words else "")
+    assert complaint in refused(kvplan, "explain", str(log), *words)

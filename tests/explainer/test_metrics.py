@@ -89,3 +89,8 @@ def test_what_is_no_server(server: str) -> None:
         fetched(f"{server}/nothing")
     with pytest.raises(UnavailableError):
         fetched("http://127.0.0.1:9/metrics")
+
+
+def test_what_is_not_counted_yet_is_left_out() -> None:
+    found = of_text("llamacpp:prompt_tokens_seconds nan\nllamacpp:kv_cache_usage_ratio +Inf\nllamacpp:requests_processing 1\n")
+    assert [measure.label for measure in found.measures] == ["running"]

@@ -30,6 +30,8 @@ def test_wrong_requests(kvplan: Run, words: tuple[str, ...], complaint: str) -> 
     ("found", "complaint"),
     [
         pytest.param({"schema_version": 2, "kvplan": "9", "entries": []}, "schema_version 2", id="a newer one"),
+        pytest.param({"schema_version": "1", "kvplan": "9", "entries": []}, "schema_version '1' is not 1", id="a word"),
+        pytest.param({"schema_version": True, "kvplan": "9", "entries": []}, "schema_version True is not 1", id="a truth"),
         pytest.param({"schema_version": 1, "kvplan": "0.1.0", "gpus": []}, "no answer that a report shows", id="another command"),
         pytest.param({"schema_version": 1, "kvplan": "0.1.0", "entries": []}, "expected", id="half an estimate"),
         pytest.param({"schema_version": 1, "job": {}, "outcome": "ran", "device": {}}, "no record of a run", id="half a record"),
@@ -98,3 +100,19 @@ def test_several_results_in_markdown(kvplan: Run) -> None:
         "## Sweep",
     ):
         assert heading in text
+
+
+def test_options_that_change_nothing(kvplan: Run) -> None:
+    assert "--gpu changes nothing" in refused(kvplan, "report", str(DATA / "verify.json"), "--gpu", "l4")
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_no_name_steers_a_terminal(kvplan: Run, tmp_path: Path, form: str) -> None:
+    answer = json.loads(kvplan("estimate", "llama-2-7b", "--ctx", "1k", "--json").out)
+    answer["model"]["id"] = "\x1b[31mred\u202e"
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(answer))
+    ran = kvplan("report", str(path), "--format", form)
+    assert ran.code == 0
+    assert "x1b" in ran.out
+    assert not {"\x1b", "\u202e"} & set(ran.out)

@@ -29,14 +29,14 @@ def run(said: Said) -> int:
         settings = settings.model_copy(update={"baseline": None})
     report = check(said.words, settings, online="online" in said.flags)
     if written is not None:
-        streams.write_file(Path(written), baseline.text(report.found), force=True)
+        streams.write_file(Path(written), baseline.text(report.found), force="force" in said.flags)
         return EXIT_OK
     for name, file in wanted:
         text = _rendered(name, report)
         if file is None:
             streams.say(text)
         else:
-            streams.write_file(Path(file), text, force=False)
+            streams.write_file(Path(file), text, force="force" in said.flags)
     streams.flush()
     worst = report.worst()
     fails = settings.fail_on != "never" and worst is not None and _LEVELS.index(worst) <= _LEVELS.index(settings.fail_on)
@@ -87,7 +87,8 @@ def _rules(text: str, option: str) -> list[str]:
 
 def _wanted(said: Said) -> Iterator[tuple[str, str | None]]:
     """Formats with the files that they go to, stdout for None. Raises RequestError for unknown ones, or two on stdout."""
-    asked = said.lists.get("format", ()) or (("json",) if "json" in said.flags else ("text",))
+    formats = said.lists.get("format", ())
+    asked = tuple(dict.fromkeys((*formats, "json"))) if "json" in said.flags else formats or ("text",)
     names = _names()
     on_stdout = [one for one in asked if "=" not in one]
     if len(on_stdout) > 1:
@@ -135,6 +136,7 @@ COMMAND = Command(
         Option("--write-baseline", "Write the findings to FILE, and exit 0.", "Findings", "FILE"),
         Option("--format", "text, json, github, sarif or markdown; with =FILE into it.", "Output", "NAME[=FILE]", many=True),
         options.JSON,
+        Option("--force", "Let --format and --write-baseline overwrite files that kvplan did not make.", "Output"),
         options.DEBUG,
     ),
     examples=("kvplan check", "kvplan check deploy/ --gpu l40s --format text --format sarif=kvplan.sarif", "kvplan check --format github"),

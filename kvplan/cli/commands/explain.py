@@ -12,6 +12,8 @@ def run(said: Said) -> int:
     from kvplan.explainer import manual
 
     if "url" in said.values:
+        if said.words:
+            raise RequestError("contradiction", f"--url and {said.words[0]} are two things to explain", hint="give one of them")
         from kvplan.explainer.metrics import fetched
         from kvplan.render import metrics
 

@@ -39,6 +39,9 @@ def _report(said: Said) -> "Report":
     models = [word for word, result in found.items() if result is None]
     after = pasted(said)
     known = {name: value for name, value in said.values.items() if name in Options._fields}
+    if found and known and not models and not after:
+        stray = next(option.flag for option in COMMAND.options if option.name in known)
+        raise RequestError("contradiction", f"{stray} changes nothing in answers that are given", hint="leave it out, or name a MODEL")
     asked = sides(Options(command=(), **known), models, after) if models or after else ()
     made = report(asked, tuple(result for result in found.values() if result is not None), probe=True)
     return made._replace(command=_again(said, after, {one.found.engine: one.found.version for one in made.subjects}))

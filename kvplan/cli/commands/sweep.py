@@ -1,8 +1,8 @@
 """``kvplan sweep``."""
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
@@ -45,7 +45,7 @@ def _lists(said: Said) -> dict[str, tuple[str, ...]]:
     model = said.words[0]
     asked = {name: value for name, value in said.values.items() if name in Options._fields}
     lists = {name: tuple(part.strip() for part in value.split(",")) for name, value in asked.items()}
-    return {"model": (model,) if Path(model).exists() else tuple(model.split(",")), **lists}
+    return {"model": (model,) if os.path.lexists(model) else tuple(model.split(",")), **lists}
 
 
 def _rendered(varied: tuple[Axis, ...], found: Iterable[Point], said: Said) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """A JSON value that knows where in its document it stands, so that the page can say where each number is from."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from kvplan.core.errors import RequestError
@@ -32,7 +33,7 @@ class Part:
         found = {} if self.value is None else self.value
         if not isinstance(found, Mapping):
             raise self.wrong("an object")
-        return ((str(key), Part(value, f"{self.path}.{key}")) for key, value in found.items())
+        return ((harmless(str(key)), Part(value, f"{self.path}.{key}")) for key, value in found.items())
 
     @property
     def given(self) -> bool:
@@ -46,7 +47,7 @@ class Part:
             return ""
         if not isinstance(self.value, str):
             raise self.wrong("text")
-        return self.value
+        return harmless(self.value)
 
     @property
     def whole(self) -> int:
@@ -80,4 +81,10 @@ class Part:
         return RequestError("bad_file", f"{self.path}: expected {wanted}, found {found}", hint="is it what kvplan wrote with --json?")
 
 
+def harmless(text: str) -> str:
+    """``text`` with what would steer a terminal, or turn its words around, spelled out."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 _MOST = 2**63
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
