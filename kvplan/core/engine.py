@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 from kvplan.core.device import Node
 from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Pace
+from kvplan.core.pace import Held, Pace
 from kvplan.core.workload import Workload
 
 
@@ -94,6 +94,10 @@ class Deployment(Protocol):
 
     def kv(self, load: Workload) -> KvPlan:
         """The cache on the fullest device."""
+        ...
+
+    def held(self) -> Held:
+        """What steps read: equal for settings that keep weights and cache alike."""
         ...
 
     def capacity(self, load: Workload) -> Capacity | None:

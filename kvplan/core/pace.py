@@ -1,6 +1,9 @@
 """How an engine runs a model, as far as its speed depends on that."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
+
+from kvplan.core.ledger import Entry, KvPlan
 
 EngineClass = Literal["eager", "launched", "served", "ggml", "compiled"]
 """``eager`` launches each kernel from Python, ``served`` replays graphs of fused kernels, ``launched`` runs those without graphs,
@@ -32,3 +35,17 @@ class Pace(NamedTuple):
     dp: int = 1
     linear: str | None = None
     unpacks: bool = False
+
+
+class Held(NamedTuple):
+    """What steps read, whatever the workload: bytes of weights by place, and the types of cached keys and values."""
+
+    weights: tuple[tuple[str, int], ...]
+    k_dtype: str
+    v_dtype: str
+
+
+def held(entries: Iterable[Entry], kv: KvPlan) -> Held:
+    """What the ledger and the cache of a deployment say of that."""
+    weights = {entry.place: entry.size.best for entry in entries if entry.term == "weights"}
+    return Held(tuple(weights.items()), kv.k_dtype, kv.v_dtype)

@@ -60,7 +60,7 @@ class CalibratedDeployment:
         self.refusals, self.not_modeled = modeled.refusals, modeled.not_modeled
         self.findings = (*modeled.findings, _used(calibration))
         self.usable_bytes, self.phases, self.kv = modeled.usable_bytes, modeled.phases, modeled.kv
-        self.capacity, self.resolved, self.log_lines = modeled.capacity, modeled.resolved, modeled.log_lines
+        self.capacity, self.resolved, self.log_lines, self.held = modeled.capacity, modeled.resolved, modeled.log_lines, modeled.held
 
     def entries(self, load: Workload) -> tuple[Entry, ...]:
         """The ledger."""

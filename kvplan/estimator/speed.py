@@ -8,9 +8,9 @@ from kvplan.core.device import Gpu, Node
 from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Deployment, Engine
 from kvplan.core.errors import RequestError
-from kvplan.core.ledger import KvPlan, Verdict
+from kvplan.core.ledger import Verdict
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Pace
+from kvplan.core.pace import Held, Pace
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
 from kvplan.estimator.answer import Estimate
@@ -84,16 +84,21 @@ def running(deployment: Deployment, node: Node, load: Workload, verdict: Verdict
 def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
     """The deployment's speed but for the workload; None where the hardware or the way it runs is not known well enough."""
     pace = engine.pace(settings, model)
-    if pace is None or not node.gpus or _listens(model):
+    if pace is None or not node.gpus or _remembered(model, "listens", lambda: _listens(model)):
         return None
-    load = Workload(1, 1, 1)
-    held = {entry.place: entry.size.best for entry in deployment.entries(load) if entry.term == "weights"}
-    if _waits(held, model, pace, node):
+    held = deployment.held()
+    return _remembered(model, (pace, held, node), lambda: _prepared(pace, held, model, node))
+
+
+def _prepared(pace: Pace, held: Held, model: ModelSpec, node: Node) -> Prepared | None:
+    """What deployments of equal pace have in common, however long their contexts are."""
+    weights = dict(held.weights)
+    if _waits(weights, model, pace, node):
         return None
-    machine = _machine(model, pace, _used(node, pace, held))
+    machine = _machine(model, pace, _used(node, pace, weights))
     if machine is None:
         return None
-    shape = _shape(model, pace, deployment.kv(load))
+    shape = _shape(model, pace, held)
     return Prepared(pace, _remembered(model, shape, lambda: traffic(model, shape)), machine)
 
 
@@ -159,18 +164,18 @@ def _in_turn(rates: list[tuple[float, int]]) -> float:
     return sum(max(1, n) for _, n in rates) / sum(max(1, n) / rate for rate, n in rates)
 
 
-def _shape(model: ModelSpec, pace: Pace, kv: KvPlan) -> Shape:
+def _shape(model: ModelSpec, pace: Pace, held: Held) -> Shape:
     return Shape(
         pace.dtype or model.stored_dtype,
-        _elem_bytes(kv.k_dtype, kv),
-        _elem_bytes(kv.v_dtype, kv),
+        _elem_bytes(held.k_dtype),
+        _elem_bytes(held.v_dtype),
         tp=pace.tp,
         linear=pace.linear,
         unpacks=pace.unpacks,
     )
 
 
-def _elem_bytes(name: str, kv: KvPlan) -> float:
+def _elem_bytes(name: str) -> float:
     """Bytes of a cached element; engines have types of their own, which are of 8 bits unless they say otherwise."""
     try:
         found = dtype(name)

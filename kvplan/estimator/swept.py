@@ -143,7 +143,7 @@ class Deployed:
         from kvplan.estimator import speed
 
         about = self._about
-        return speed.ready_for(about.engine, self._settings, self._deployment, about.model, about.node)
+        return speed.prepared(about.engine, self._settings, self._deployment, about.model, about.node)
 
 
 _FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")

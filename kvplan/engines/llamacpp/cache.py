@@ -3,13 +3,14 @@
 Source: llama.cpp b11434 src/llama-kv-cache.cpp, llama-kv-cache-iswa.cpp, llama-kv-cache-dsv4.cpp, llama-memory-recurrent.cpp.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvplan.core.dtypes import dtype
 from kvplan.core.model import LayerRun, ModelSpec
 from kvplan.core.remembered import Remembered
 from kvplan.core.units import ceil_div, ceil_to
-from kvplan.engines.llamacpp.context import Context
+from kvplan.engines.llamacpp.context import Context, flash_attn
 from kvplan.engines.llamacpp.rows import Kind, Row, rows
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -72,29 +73,50 @@ class Rate(NamedTuple):
 _known: Remembered[tuple[Rate, ...]] = Remembered(256)
 
 
-def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> Cache:
-    """The caches of ``runs``: the model's own layers, or its next-token layers in a context of theirs."""
-    key = (settings.type_k, settings.type_v, context.flash_attn)
-    own = runs is model.runs
-    rates = _known.get(model, key, lambda: _rates(model, settings, context, runs)) if own else _rates(model, settings, context, runs)
-    pools: dict[Kind, Pool] = {}
-    held = []
-    for first, n_layers, row, k_bytes, v_bytes in rates:
-        if row.kind not in pools:
-            pools[row.kind] = pool(row, settings, context)
-        cells = pools[row.kind].n_cells
-        held.append(Held(first, n_layers, row, cells * k_bytes, cells * v_bytes))
-    return Cache(pools, tuple(held))
+def rates(model: ModelSpec, settings: Settings) -> tuple[Rate, ...]:
+    """Bytes of cells of the model's own layers."""
+    key = (settings.type_k, settings.type_v, flash_attn(model, settings))
+    return _known.get(model, key, lambda: rates_of(model, settings, model.runs))
 
 
-def _rates(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> tuple[Rate, ...]:
+def rates_of(model: ModelSpec, settings: Settings, runs: tuple[LayerRun, ...]) -> tuple[Rate, ...]:
+    """Bytes of cells of ``runs``: the model's own layers, or its next-token layers in a context of theirs."""
     kept = [rows(model, run.layer) for run in runs]
-    widest = 0 if context.flash_attn else max((row.v_elems for each in kept for row in each if row.kind in ("full", "swa")), default=0)
+    flash = flash_attn(model, settings)
+    widest = 0 if flash else max((row.v_elems for each in kept for row in each if row.kind in ("full", "swa")), default=0)
     found, start = [], 0
     for run, each in zip(runs, kept, strict=True):
         found += [Rate(start, run.n_layers, row, *_sizes(row, settings, widest)) for row in each]
         start += run.n_layers
     return tuple(found)
+
+
+def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> Cache:
+    """The caches of ``runs`` in a context."""
+    found = rates(model, settings) if runs is model.runs else rates_of(model, settings, runs)
+    return in_pools(found, pools(kinds(found), settings, context))
+
+
+def kinds(found: tuple[Rate, ...]) -> dict[Kind, Row]:
+    """The first row of each kind of cache."""
+    first: dict[Kind, Row] = {}
+    for rate in found:
+        first.setdefault(rate.row.kind, rate.row)
+    return first
+
+
+def in_pools(found: tuple[Rate, ...], pools: dict[Kind, Pool]) -> Cache:
+    """The caches whose cells take ``found``, so many as ``pools`` have."""
+    held = []
+    for first, n_layers, row, k_bytes, v_bytes in found:
+        cells = pools[row.kind].n_cells
+        held.append(Held(first, n_layers, row, cells * k_bytes, cells * v_bytes))
+    return Cache(pools, tuple(held))
+
+
+def pools(kinds: Mapping[Kind, Row], settings: Settings, context: Context) -> dict[Kind, Pool]:
+    """Cells of each kind of cache, by a row of each."""
+    return {kind: pool(row, settings, context) for kind, row in kinds.items()}
 
 
 def pool(row: Row, settings: Settings, context: Context) -> Pool:

@@ -4,20 +4,22 @@ Source: llama.cpp b11434 src/llama-context.cpp, sched_reserve: the largest graph
 graphs are in kvplan/engines/llamacpp/graphs. Rows of logits follow a closed rule, measured on b11434.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kvplan.core.ledger import Interval
 from kvplan.core.model import ModelSpec
 from kvplan.core.remembered import Remembered, once
-from kvplan.engines.llamacpp.cache import Cache
+from kvplan.engines.llamacpp.cache import Pool
 from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.devices import CPU, Layout
+from kvplan.engines.llamacpp.frame import Frame
 from kvplan.engines.llamacpp.graphs.builder import Plan
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.nodes import ALIGNMENT
 from kvplan.engines.llamacpp.graphs.sampled import Sampled
 from kvplan.engines.llamacpp.graphs.schedule import reserved
+from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.tables import names
 from kvplan.engines.llamacpp.tail import logits
@@ -42,11 +44,12 @@ class Reserved(NamedTuple):
         return Interval(best * (100 - below) // 100, best, best * (100 + above) // 100)
 
 
-def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
+def compute(frame: Frame, settings: Settings, context: Context, pools: Mapping[Kind, Pool]) -> Reserved:
     """The buffers that one context reserves."""
+    model, layout, overridden = frame.model, frame.layout, frame.weights.overridden
     n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
-    found = dict(_graph(model, settings, _plan(model, settings, context, cache), layout, overridden))
-    rows = logits(model, context, cache, layout, n_copies)
+    found = dict(_graph(frame, settings, _plan(frame, settings, context, pools), n_copies))
+    rows = logits(model, context, pools, layout, n_copies)
     found[layout.output] = max(found.get(layout.output, 0), rows)
     return Reserved(found, _spread(model, settings, context, layout, overridden))
 
@@ -54,19 +57,18 @@ def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache
 _known: Remembered[Sampled] = Remembered(4096)
 
 
-def _graph(model: ModelSpec, settings: Settings, plan: Plan, layout: Layout, overridden: frozenset[int]) -> dict[int, int]:
+def _graph(frame: Frame, settings: Settings, plan: Plan, n_copies: int) -> dict[int, int]:
     """Bytes by device but for the logits; graphs of one model object that differ in the cells of growing caches alone are known together.
 
     Memory is rounded to 32 bytes, and so is only linear in numbers of cells that are multiples of that.
     """
-    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+    model, layout, overridden = frame.model, frame.layout, frame.weights.overridden
     cells = plan.pools["full"][0] if "full" in plan.pools else 0
     growing = [kind for kind in _GROWING if kind in plan.pools and plan.pools[kind][0] == cells] if cells % ALIGNMENT == 0 else []
 
-    stages = _staged.get(model, (layout, overridden, settings.offload_kqv), lambda: _told(model, settings, layout, overridden))
-
     def lay_out(n: int) -> tuple[dict[int, int], bytes]:
         sized = plan._replace(pools={kind: (n if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()})
+        stages = _staged.get(model, (layout, overridden, settings.offload_kqv), lambda: _told(model, settings, layout, overridden))
         return reserved(graph_of(model.model_type, sized, stages, layout.output, 0), n_copies)
 
     pools = tuple((kind, 0 if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items())
@@ -91,24 +93,22 @@ def pipelined(settings: Settings, layout: Layout) -> bool:
     return len(layout.names) > 1 and layout.all_offloaded and plain and not (settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn)
 
 
-def _plan(model: ModelSpec, settings: Settings, context: Context, cache: Cache) -> Plan:
-    widths: dict[str, int] = {}
-    for held in cache.held:
-        widths[held.row.kind] = max(widths.get(held.row.kind, 0), held.row.v_elems)
+def _plan(frame: Frame, settings: Settings, context: Context, pools: Mapping[Kind, Pool]) -> Plan:
     return Plan(
-        hidden=model.hidden_size,
+        hidden=frame.model.hidden_size,
         n_tokens=context.n_tokens,
         n_seqs=context.n_seq_max,
         n_outputs=context.n_outputs,
         flash_attn=context.flash_attn,
-        pools={kind: (pool.cells, pool.streams) for kind, pool in cache.pools.items()},
+        pools={kind: (pool.cells, pool.streams) for kind, pool in pools.items()},
         k_type=_kind(settings.type_k),
         v_type=_kind(settings.type_v),
-        v_elems=widths,
-        **_beside(model),
+        v_elems=frame.widths,
+        **_beside(frame.model),
     )
 
 
+@once
 def _beside(model: ModelSpec) -> dict[str, int]:
     """Elements per token beside the residual stream: inputs of each layer (Gemma 4), and streams beside it (Gemma 3n).
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
-from kvplan.core.units import MIB
 from kvplan.engines.llamacpp.devices import CPU
+from kvplan.engines.llamacpp.frame import frame
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.projector import projector
 from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
@@ -41,7 +41,7 @@ def _shortened(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     trained = model.max_ctx_tokens
     if settings.n_ctx or trained is None or trained <= settings.fit_ctx:
         return settings
-    budget = _budget(settings, node)
+    budget = frame(model, settings, node).budget
     most = _on_devices(Laid(model, settings._replace(n_ctx=trained), node))
     if most <= budget:
         return settings
@@ -56,7 +56,7 @@ def _moved(model: ModelSpec, settings: Settings, node: Node) -> Laid:
 
     llama.cpp moves parts of a layer's experts too and so keeps a little more on devices.
     """
-    budget = _budget(settings, node)
+    budget = frame(model, settings, node).budget
 
     def fits(laid: Laid) -> bool:
         held = _in_buffers(laid)
@@ -86,13 +86,6 @@ def _least(fits: Callable[[int], bool], most: int) -> int:
     return low
 
 
-def _budget(settings: Settings, node: Node) -> int:
-    """Free bytes of all devices less the margin of each."""
-    margins = [*settings.fit_target_mib, *settings.fit_target_mib[-1:] * len(settings.devices)]
-    places = node.places()
-    return sum((places[index].usable_bytes or 0) - margin * MIB for index, margin in zip(settings.devices, margins, strict=False))
-
-
 def _on_devices(laid: Laid) -> int:
     """Model, caches and graphs on devices: what it calls projected."""
     return _in_buffers(laid) + _computing(laid)
@@ -100,9 +93,8 @@ def _on_devices(laid: Laid) -> int:
 
 def _in_buffers(laid: Laid) -> int:
     """Model and caches on devices."""
-    names = laid.layout.names
-    weights = sum([n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names])
-    return weights + sum([n_bytes for (_, name), n_bytes in laid.cached.items() if name in names])
+    pools = laid.pools
+    return laid.frame.device_weights + sum([n_bytes * pools[kind].n_cells for kind, n_bytes in laid.frame.device_cells])
 
 
 def _computing(laid: Laid) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kvplan.core.model import ModelSpec
-from kvplan.engines.llamacpp.cache import Cache, Pool
+from kvplan.engines.llamacpp.cache import Pool
 from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.devices import CPU, Layout
 from kvplan.engines.llamacpp.rows import Kind
@@ -16,14 +16,14 @@ def masks(context: Context, pools: Mapping[Kind, Pool]) -> list[int]:
     return [pool.cells * context.n_tokens * elem for kind, pool in pools.items() if kind in ("full", "swa", "indexer")]
 
 
-def logits(model: ModelSpec, context: Context, cache: Cache, layout: Layout, n_copies: int) -> int:
+def logits(model: ModelSpec, context: Context, pools: Mapping[Kind, Pool], layout: Layout, n_copies: int) -> int:
     """The end of the graph: rows of logits, and what is there beside them; nothing where they fit where a mask was.
 
     Source: measured on b11434.
     """
     row = 4 * model.hidden_size
     rows = 4 * model.vocab_size * context.n_outputs
-    given, whole = masks(context, cache.pools), row * context.n_tokens
+    given, whole = masks(context, pools), row * context.n_tokens
     if layout.output >= 0 and not layout.all_offloaded:  # the last layer's input, and the output's norm
         return rows + row * context.n_outputs
     if rows <= max(given, default=0):

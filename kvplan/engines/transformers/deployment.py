@@ -8,6 +8,7 @@ from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import entries, loading, notes, overhead, scores, segments, unpacked, weights
 from kvplan.engines.transformers.assistant import Assistant
@@ -118,6 +119,11 @@ class Deployment:
         """Ideal and reserved bytes, and the groups of equal layers."""
         peaks = self._footprint.peaks(load)
         return kv_plan(self._kept, self._plan, load, peaks.cache + peaks.state)
+
+    def held(self) -> Held:
+        """What steps read."""
+        load = Workload(1, 1, 1)
+        return held(self.entries(load), self.kv(load))
 
     def capacity(self, load: Workload) -> Capacity | None:
         """No pool: memory is taken as the sequence grows."""

@@ -7,6 +7,7 @@ from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import budget, entries, log
 from kvplan.engines.vllm.length import length
@@ -100,6 +101,11 @@ class Deployment:
         """The cache of the stage that holds most of it."""
         stage = max(range(self._settings.pp), key=lambda i: self._cache.pool.block_bytes[i])
         return kv_plan(self._model, self._cache, load, stage, self._settings.dtype)
+
+    def held(self) -> Held:
+        """What steps read."""
+        load = Workload(1, 1, 1)
+        return held(self.entries(load), self.kv(load))
 
     def capacity(self, load: Workload) -> Capacity | None:
         """The pool, also where the engine refuses for lack of it; None where no GPU is known."""
