@@ -73,8 +73,8 @@ class _Table:
     @staticmethod
     def _rate(point: Point) -> str:
         """Tokens per second over all sequences, by the best guess."""
-        found = point.performance
-        return ("" if found is None else f"{found.decode_tokens_per_s.best:,.0f}").rjust(_RATE)
+        found = point.tokens_per_s
+        return ("" if found is None else f"{found.best:,.0f}").rjust(_RATE)
 
 
 def _reaches(axes: tuple[Axis, ...], found: tuple[Reach, ...]) -> Iterator[str]:
