@@ -28,7 +28,7 @@ def text(axes: tuple[Axis, ...], found: Iterable[Point], *, columns: int) -> Ite
     seen: list[Point] = []
     reasons: dict[str, str] = {}
     for point in chain((first,), rest):
-        seen.append(point)
+        seen.append(point._replace(deployed=None))  # which holds what nobody asks for any more
         yield table.line(point)
         reasons.update((why,) if (why := points.reason(point)) and why[0] not in reasons else ())
     yield from _explained(reasons, columns)
