@@ -46,6 +46,7 @@ def same(point: Point, options: Options) -> None:
     assert (point.load, point.needed, point.headroom_bytes) == (alone.workload, alone.needed, alone.headroom_bytes)
     assert (point.verdict, point.refusals) == (alone.verdict, alone.refusals)
     assert {finding.rule for finding in point.warnings} <= {finding.rule for finding in alone.findings}
+    assert (point.performance, point.tokens_per_s) == (alone.performance, alone.performance and alone.performance.decode_tokens_per_s)
     assert point.beyond_limit == any(finding.rule == "KV201" for finding in alone.findings)
 
 

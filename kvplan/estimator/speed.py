@@ -36,7 +36,14 @@ class Prepared(NamedTuple):
 
     def at(self, load: Workload, batch: int, *, cached_tokens: int = 0) -> perf.Performance:
         """The speed with ``batch`` sequences of this load running at once in each replica; ``cached_tokens`` of each prompt are shared."""
-        demand = perf.Demand(
+        return perf.performance(self.traffic, self.machine, self._demand(load, batch, cached_tokens), self.pace.engine)
+
+    def rate(self, load: Workload, batch: int) -> perf.Range:
+        """Tokens per second of that alone: what tables of many points show."""
+        return perf.rate(self.traffic, self.machine, self._demand(load, batch, 0), self.pace.engine)
+
+    def _demand(self, load: Workload, batch: int, cached_tokens: int) -> perf.Demand:
+        return perf.Demand(
             batch=batch,
             prompt_tokens=load.prompt_tokens,
             output_tokens=max(1, load.decode_steps),
@@ -45,7 +52,6 @@ class Prepared(NamedTuple):
             eager_scores=self.pace.eager_scores,
             together=self.pace.together,
         )
-        return perf.performance(self.traffic, self.machine, demand, self.pace.engine)
 
 
 _ready: dict[int, tuple[Deployment, Prepared | None]] = {}
@@ -84,7 +90,7 @@ def running(deployment: Deployment, node: Node, load: Workload, verdict: Verdict
 def prepared(engine: Engine[object], settings: object, deployment: Deployment, model: ModelSpec, node: Node) -> Prepared | None:
     """The deployment's speed but for the workload; None where the hardware or the way it runs is not known well enough."""
     pace = engine.pace(settings, model)
-    if pace is None or not node.gpus or _remembered(model, "listens", lambda: _listens(model)):
+    if pace is None or not node.gpus:
         return None
     held = deployment.held()
     return _remembered(model, (pace, held, node), lambda: _prepared(pace, held, model, node))
@@ -93,7 +99,7 @@ def prepared(engine: Engine[object], settings: object, deployment: Deployment, m
 def _prepared(pace: Pace, held: Held, model: ModelSpec, node: Node) -> Prepared | None:
     """What deployments of equal pace have in common, however long their contexts are."""
     weights = dict(held.weights)
-    if _waits(weights, model, pace, node):
+    if _listens(model) or _waits(weights, model, pace, node):
         return None
     machine = _machine(model, pace, _used(node, pace, weights))
     if machine is None:

@@ -15,7 +15,7 @@ from kvplan.estimator.subject import Subject, subject
 
 if TYPE_CHECKING:
     from kvplan.estimator.speed import Prepared
-    from kvplan.perf import Performance
+    from kvplan.perf import Performance, Range
 
 
 class Point(NamedTuple):
@@ -43,6 +43,11 @@ class Point(NamedTuple):
     def performance(self) -> "Performance | None":
         """How fast it is, with as many sequences at once as run; None where none does, or too little is known."""
         return self.deployed.speed(self.load, self.verdict) if self.deployed and self.load else None
+
+    @property
+    def tokens_per_s(self) -> "Range | None":
+        """Of ``performance`` the rate of all sequences together, which is found sooner."""
+        return self.deployed.rate(self.load, self.verdict) if self.deployed and self.load else None
 
     @property
     def starts(self) -> bool:
@@ -130,13 +135,22 @@ class Deployed:
 
     def speed(self, load: Workload, verdict: Verdict) -> "Performance | None":
         """How fast this workload is."""
+        batch = self._running(load, verdict)
+        return self._ready.at(load, batch) if batch and self._ready else None
+
+    def rate(self, load: Workload, verdict: Verdict) -> "Range | None":
+        """Its tokens per second."""
+        batch = self._running(load, verdict)
+        return self._ready.rate(load, batch) if batch and self._ready else None
+
+    def _running(self, load: Workload, verdict: Verdict) -> int:
+        """Sequences at once whose speed is known."""
         from kvplan.estimator import speed
 
         about = self._about
-        if self._refusals or (ready := self._ready) is None:
-            return None
-        batch = speed.running(self._deployment, about.node, load, verdict, about.engine.limits(self._settings)[1])
-        return ready.at(load, batch) if batch else None
+        if self._refusals or self._ready is None:
+            return 0
+        return speed.running(self._deployment, about.node, load, verdict, about.engine.limits(self._settings)[1])
 
     @cached_property
     def _ready(self) -> "Prepared | None":

@@ -5,7 +5,7 @@ bytes or its products, whichever is longer). Efficiencies and their rows: ``kvpl
 """
 
 from kvplan.perf.efficiency import COMPILED, EAGER, GGML, LAUNCHED, SERVED, Efficiency
-from kvplan.perf.roofline import crossover, performance
+from kvplan.perf.roofline import crossover, performance, rate
 from kvplan.perf.values import Demand, Growth, Machine, Performance, Question, Range, Traffic
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "Traffic",
     "crossover",
     "performance",
+    "rate",
 ]

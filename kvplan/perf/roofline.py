@@ -10,7 +10,7 @@ from kvplan.perf.values import Demand, Machine, Performance, Question, Range, Tr
 def performance(traffic: Traffic, machine: Machine, demand: Demand, engine: str) -> Performance:
     """TTFT, TPOT and rates of ``demand`` on engines of the class ``engine`` (``compiled``, ``served``, ``ggml``, ``eager``)."""
     eff = efficiency(engine, machine.memory)
-    spread = eff.spread if machine.tp * machine.pp == 1 else eff.spread * APART
+    spread = _spread(eff, machine)
     step = decode_step(traffic, machine, eff, demand).total
     first = prompts_s(traffic, machine, eff, demand, demand.batch if demand.together else 1)
     prompts = first if demand.together or demand.batch == 1 else prompts_s(traffic, machine, eff, demand, demand.batch)
@@ -22,6 +22,16 @@ def performance(traffic: Traffic, machine: Machine, demand: Demand, engine: str)
         requests_per_s=_around(machine.dp / request, spread),
         of=Question(traffic, machine, demand, engine),
     )
+
+
+def rate(traffic: Traffic, machine: Machine, demand: Demand, engine: str) -> Range:
+    """Tokens per second over all sequences and replicas, as ``performance`` has them."""
+    eff = efficiency(engine, machine.memory)
+    return _around(machine.dp * demand.batch / decode_step(traffic, machine, eff, demand).total, _spread(eff, machine))
+
+
+def _spread(eff: Efficiency, machine: Machine) -> float:
+    return eff.spread if machine.tp * machine.pp == 1 else eff.spread * APART
 
 
 def decode_step(traffic: Traffic, machine: Machine, eff: Efficiency, demand: Demand) -> Seconds:

@@ -28,7 +28,7 @@ def text(axes: tuple[Axis, ...], found: Iterable[Point], *, columns: int) -> Ite
     seen: list[Point] = []
     reasons: dict[str, str] = {}
     for point in chain((first,), rest):
-        seen.append(point)
+        seen.append(point._replace(deployed=None))  # which holds what nobody asks for any more
         yield table.line(point)
         reasons.update((why,) if (why := points.reason(point)) and why[0] not in reasons else ())
     yield from _explained(reasons, columns)
@@ -73,8 +73,8 @@ class _Table:
     @staticmethod
     def _rate(point: Point) -> str:
         """Tokens per second over all sequences, by the best guess."""
-        found = point.performance
-        return ("" if found is None else f"{found.decode_tokens_per_s.best:,.0f}").rjust(_RATE)
+        found = point.tokens_per_s
+        return ("" if found is None else f"{found.best:,.0f}").rjust(_RATE)
 
 
 def _reaches(axes: tuple[Axis, ...], found: tuple[Reach, ...]) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _graph(frame: Frame, settings: Settings, plan: Plan, n_copies: int) -> dict[
         stages = _staged.get(model, (layout, overridden, settings.offload_kqv), lambda: _told(model, settings, layout, overridden))
         return reserved(graph_of(model.model_type, sized, stages, layout.output, 0), n_copies)
 
-    pools = tuple((kind, 0 if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items())
+    pools = tuple([(kind, 0 if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()])
     key = (*plan[:5], pools, plan.k_type, plan.v_type, layout, overridden, settings.offload_kqv, n_copies)
     return _known.get(model, key, lambda: Sampled(_CELLS)).peaks(cells, lay_out)
 

@@ -40,9 +40,9 @@ class Deployment:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What the flags do that they don't show."""
-        model, asked, node = self._asked
+        (model, asked, node), n_ctx = self._asked, self._laid.settings.n_ctx
         return (
-            *advice.advice(model, asked._replace(n_ctx=self._laid.settings.n_ctx), node, self._laid.context),
+            *advice.advice(model, asked if asked.n_ctx == n_ctx else asked._replace(n_ctx=n_ctx), node, self._laid.context),
             *advice.moved(model, asked, self._laid.settings),
         )
 

@@ -62,28 +62,28 @@ def _moved(model: ModelSpec, settings: Settings, node: Node) -> Laid:
         held = _in_buffers(laid)
         return held <= budget and held + _computing(laid) <= budget  # most of what is too much is so without its graph
 
-    def under(settings: Settings) -> Laid:
-        return Laid(model, settings, node)
-
-    whole = under(settings)
+    whole = Laid(model, settings, node)
     if fits(whole):
         return whole
     n_layers = model.n_layers
     if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
-        if fits(under(settings._replace(n_cpu_moe=n_layers))):
-            return under(settings._replace(n_cpu_moe=_least(lambda n: fits(under(settings._replace(n_cpu_moe=n))), n_layers)))
+        if fits(whole.moved(settings._replace(n_cpu_moe=n_layers))):
+            return _least(fits, lambda n: whole.moved(settings._replace(n_cpu_moe=n)), n_layers)
         settings = settings._replace(n_cpu_moe=n_layers)
-    left_out = _least(lambda n: fits(under(settings._replace(n_gpu_layers=n_layers + 1 - n))), n_layers + 1)
-    return under(settings._replace(n_gpu_layers=n_layers + 1 - left_out))
+    return _least(fits, lambda n: whole.moved(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
 
 
-def _least(fits: Callable[[int], bool], most: int) -> int:
-    """The least number up to ``most`` from which on it fits; ``most`` where nothing does."""
-    low, high = 0, most
+def _least(fits: Callable[[Laid], bool], moved: Callable[[int], Laid], most: int) -> Laid:
+    """Of what is made of numbers up to ``most`` the first from which on it fits; that of ``most`` where nothing does."""
+    low, high, found = 0, most, None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle + 1, high)
-    return low
+        tried = moved(middle)
+        if fits(tried):
+            high, found = middle, tried
+        else:
+            low = middle + 1
+    return found or moved(most)
 
 
 def _on_devices(laid: Laid) -> int:

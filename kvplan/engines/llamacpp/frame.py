@@ -101,9 +101,11 @@ class Frame:
 
     def place(self, buffer: str) -> str:
         """The place of a buffer: gpu0 … for devices, else the host."""
-        if buffer not in self.layout.names:
-            return "host"
-        return f"gpu{self._settings.devices[self.layout.names.index(buffer)]}"
+        return self._places.get(buffer, "host")
+
+    @cached_property
+    def _places(self) -> dict[str, str]:
+        return {name: f"gpu{index}" for name, index in zip(self.layout.names, self._settings.devices, strict=True)}
 
 
 _known: Remembered[Frame] = Remembered(256)

@@ -61,6 +61,12 @@ class Laid:
         """Rows of logits that the host reads."""
         return output.output_bytes(self.model, self.settings, self.context)
 
+    def moved(self, settings: Settings) -> "Laid":
+        """The same context and slots, placed otherwise."""
+        found = Laid(self.model, settings, self.node)
+        found.context, found.pools = self.context, self.pools
+        return found
+
     @property
     def host_buffer(self) -> str:
         """What the host's compute and output buffers are called."""

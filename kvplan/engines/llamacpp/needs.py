@@ -25,9 +25,9 @@ def _stands(laid: Laid) -> tuple[tuple[str, Interval], ...]:
 
 def _moving(laid: Laid) -> Iterator[tuple[str, Interval]]:
     """Caches, graphs, and what is kept of caches."""
-    frame, pools = laid.frame, laid.pools
-    for kind, buffer, n_bytes in frame.cells:
-        yield frame.place(buffer), exactly(n_bytes * pools[kind].n_cells)
+    frame = laid.frame
+    for (_, buffer), n_bytes in laid.cached.items():
+        yield frame.place(buffer), exactly(n_bytes)
     yield "host", exactly(laid.output_bytes)
     for device in laid.compute.n_bytes:
         yield "host" if device == CPU else frame.place(frame.layout.names[device]), laid.compute.interval(device)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 Find = Callable[[int], tuple[dict[int, int], bytes]]
-_ENOUGH = 3  # sizes that are laid out before it looks as if more will be asked for
+_ENOUGH = 1  # sizes that are laid out before it looks as if more will be asked for
+_AHEAD = 4
 
 
 class Sample(NamedTuple):
@@ -45,10 +46,10 @@ class Sampled:
         return found.peaks
 
     def _look_ahead(self, found: Sample, find: Find) -> None:
-        """Lay out what will tell most about sizes beyond: twice this one, or halfway to where things are different."""
+        """Lay out what will tell most about sizes beyond: ``_AHEAD`` times this one, or halfway to where things are different."""
         at = bisect_left(self._sizes, found.n) + 1
         beyond = self._sizes[at] if at < len(self._sizes) else None
-        ahead = 2 * found.n if beyond is None else (found.n + beyond) // 2 // self._step * self._step
+        ahead = _AHEAD * found.n if beyond is None else (found.n + beyond) // 2 // self._step * self._step
         if beyond is None or (ahead > found.n and self._samples[at].trail != found.trail):
             self._laid_out(ahead, find)
 
