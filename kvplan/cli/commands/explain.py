@@ -31,10 +31,11 @@ def run(said: Said) -> int:
 
 
 def _log(name: str, said: Said) -> str:
+    from kvplan.explainer.case import Said as Added
     from kvplan.explainer.explanation import explain
     from kvplan.render import explanation
 
-    found = explain(name, model=said.values.get("model"), gpu=said.values.get("gpu"))
+    found = explain(name, Added(*(said.values.get(key) for key in ("model", "gpu", "ctx", "batch"))))
     if "json" in said.flags or said.values.get("format") == "json":
         return explanation.as_json(found)
     if said.values.get("format") == "md":
@@ -53,6 +54,8 @@ COMMAND = Command(
     options=(
         Option("--model", "The model, where the log does not name one that is built in.", "Log", "MODEL"),
         Option("--gpu", "The GPU, where the log does not name it.", "Log", "ID"),
+        Option("--ctx", "Tokens of prompt and answer, of a run of Transformers.", "Log", "N"),
+        Option("--batch", "Sequences at once, of a run of Transformers.", "Log", "N"),
         Option("--url", "Read a running server's metrics: http://host:8000/metrics.", "Log", "URL"),
         Option(
             "--format",
