@@ -5,8 +5,8 @@ from collections.abc import Callable
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.units import format_size
 from kvplan.explainer.explanation import Explanation
-from kvplan.explainer.row import Row
 from kvplan.explainer.record import Figure
+from kvplan.explainer.row import Row
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 
