@@ -52,11 +52,15 @@ class Explanation(NamedTuple):
         return tuple(fix for finding in self.findings for fix in finding.fixes)
 
 
-def explain(log: str, said: Said = NOTHING) -> Explanation:
-    """What the log in the file ``log`` says (``-`` is stdin); ``said`` is what it may not say itself.
+def explain(
+    log: str, *, model: str | None = None, gpu: str | None = None, ctx: int | str | None = None, batch: int | str | None = None
+) -> Explanation:
+    """What the log in the file ``log`` says (``-`` is stdin); ``model`` and ``gpu`` where it does not name them, tokens of one sequence
+    and sequences at once of a run of Transformers, which no traceback says.
 
     Reads line by line, so that a log of any length takes little memory. Raises RequestError for a file that can't be read.
     """
+    said = Said(model, gpu, None if ctx is None else str(ctx), None if batch is None else str(batch))
     try:
         if log == "-":
             return of_blocks(lines.blocks(stdin()), said)

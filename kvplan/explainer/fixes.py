@@ -18,7 +18,7 @@ def fixes(case: Case, *names: str) -> tuple[Fix, ...]:
     """Those of the named moves that do, in the order in which they are to be tried: context and concurrency first, the cache's
     element type late. A move that the estimator says would not cure is left out."""
     found = (_MOVES[name](case) for name in names)
-    return tuple(fix for fix in found if fix is not None)
+    return tuple(llama_fixes.in_ollamas_words(case, fix) if case.engine == "ollama" else fix for fix in found if fix is not None)
 
 
 def _tried(case: Case, name: str, after: str, *, printed: int | None = None) -> Fix | None:

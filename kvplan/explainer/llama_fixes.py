@@ -51,10 +51,15 @@ def smaller_batch(case: Case) -> Fix | None:
     for after in (512, 256, 128):
         if asked and asked > after:
             effect = None if size is None else -round(size * (1 - after / asked))
-            found = tried(case, Fix("-ub", str(int(asked)), str(after), effect), {"n_ubatch": str(after)})
+            found = tried(case, Fix("-ub", str(int(asked)), str(after), effect), _of_batch(case, str(after)))
             if found is not None:
                 return found
     return None
+
+
+def _of_batch(case: Case, after: str) -> dict[str, str]:
+    """Ollama has one size for both batches."""
+    return {"n_ubatch": after, "n_batch": after} if case.engine == "ollama" else {"n_ubatch": after}
 
 
 def flash_attention(case: Case) -> Fix | None:
@@ -98,6 +103,19 @@ def for_slots(case: Case) -> tuple[Fix, ...]:
         more = None if size is None or each is None or slots < 2 else round(size * (after / each - 1))
         found.append(tried(case, Fix("-c", now, str(after), more), {"n_ctx": str(after)}, needs_less=False))
     return tuple(fix for fix in found if fix is not None)
+
+
+def in_ollamas_words(case: Case, fix: Fix) -> Fix:
+    """The same change as Ollama has it: a context there is that of one slot."""
+    if fix.flag == "-c":
+        slots = case.count("n_seq_max") or 1
+        before, after = (str(int(value) // slots) for value in (fix.before, fix.after))
+        return fix._replace(flag="num_ctx", before=before, after=after)
+    if fix.flag == "-fa":
+        return fix._replace(flag="OLLAMA_FLASH_ATTENTION", before="", after="1")
+    if fix.flag == "-ub":
+        return fix._replace(flag="num_batch")
+    return fix._replace(flag="OLLAMA_KV_CACHE_TYPE") if fix.flag.startswith("-ctk") else fix
 
 
 def _rounded(tokens: float) -> int:

@@ -117,3 +117,20 @@ def test_ollama_beside_its_estimate() -> None:
     assert estimated
     assert abs(estimated / printed - 1) < 0.01
     assert rows["compute_buffer"][1]
+
+
+def test_ollamas_words() -> None:
+    failed = (
+        "llama_context: n_ctx         = 131072\n"
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 16384.00 MiB on device 0: cudaMalloc failed: out of memory\n"
+        "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n"
+    )
+    log = OLLAMA[: OLLAMA.index("llama_context")].replace("--parallel 4", "--parallel 2").replace("RTX 4090", "RTX 3060")
+    log = log.replace('23.5 GiB" available="23.1', '11.6 GiB" available="11.4').replace("--ctx-size 8192", "--ctx-size 131072")
+    found = of_blocks([(log + failed).encode()])
+    assert (found.engine, found.cause) == ("ollama", "KV615")
+    assert found.fixes[0].flag == "num_ctx"
+    assert found.fixes[0].before == "65536"
+    assert 4096 < int(found.fixes[0].after) < 32768
+    assert found.fixes[-1].flag == "OLLAMA_KV_CACHE_TYPE"
+    assert not any(fix.unchecked for fix in found.fixes)

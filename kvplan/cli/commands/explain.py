@@ -41,11 +41,10 @@ def _server(said: Said) -> str:
 
 
 def _log(name: str, said: Said) -> str:
-    from kvplan.explainer.case import Said as Added
     from kvplan.explainer.explanation import explain
     from kvplan.render import explanation
 
-    found = explain(name, Added(*(said.values.get(key) for key in ("model", "gpu", "ctx", "batch"))))
+    found = explain(name, **{key: said.values[key] for key in ("model", "gpu", "ctx", "batch") if key in said.values})
     if "json" in said.flags or said.values.get("format") == "json":
         return explanation.as_json(found)
     if said.values.get("format") == "md":
