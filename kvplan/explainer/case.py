@@ -1,13 +1,14 @@
 """A start with all that is known of it: its settings, its model and card where they can be told, and estimates of it."""
 
-import math
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from kvplan.core.errors import KvplanError
 from kvplan.core.units import GIB
-from kvplan.estimator import Estimate, Options, answer
+from kvplan.estimator import Estimate, answer
+from kvplan.explainer import asking
 from kvplan.explainer.outcome import Ending
 from kvplan.explainer.record import Start
 from kvplan.explainer.settings import settled
@@ -18,38 +19,22 @@ from kvplan.specs import builtin
 _SIZE_TOLERANCE = 0.006 * GIB  # logs print two decimals
 _SCHEME = re.compile(r"[-._](?:ud-)?((?:i?q\d\w*)|bf16|f16|mxfp4)(?:[-._].*)?$", re.IGNORECASE)
 _TUNED = re.compile(r"-(?:instruct|it|chat)(?:-\d{4}|-hf)?$", re.IGNORECASE)
-_VLLM_FLAGS = {
-    "max_model_len": "--max-model-len",
-    "gpu_memory_utilization": "--gpu-memory-utilization",
-    "tensor_parallel_size": "--tensor-parallel-size",
-    "pipeline_parallel_size": "--pipeline-parallel-size",
-    "data_parallel_size": "--data-parallel-size",
-    "kv_cache_dtype": "--kv-cache-dtype",
-    "max_num_seqs": "--max-num-seqs",
-    "max_num_batched_tokens": "--max-num-batched-tokens",
-    "dtype": "--dtype",
-    "enforce_eager": "--enforce-eager",
-}
-_LLAMA_FLAGS = {
-    "n_ctx": "-c",
-    "n_seq_max": "-np",
-    "n_batch": "-b",
-    "n_ubatch": "-ub",
-    "type_k": "-ctk",
-    "type_v": "-ctv",
-    "flash_attn": "-fa",
-    "n_gpu_layers": "-ngl",
-}
-FLAGS: Mapping[str, Mapping[str, str]] = {"vllm": _VLLM_FLAGS, "llama.cpp": _LLAMA_FLAGS}
+_FILE_TYPE = re.compile(r"(I?Q\d\w*|B?F16|MXFP4)(?: - (Small|Medium|Large))?")
 _PRINTED = {"n_ctx": "n_ctx", "n_batch": "n_batch", "n_ubatch": "n_ubatch", "n_gpu_layers": "layers offloaded"}
 _FLASH = {"0": "off", "1": "on", "disabled": "off", "enabled": "on", "auto": "auto"}
 
 
-def _cards(gpu: str | None, settings: Mapping[str, str]) -> str | None:
-    """As many of that card as the model is split over."""
-    sizes = (settings.get(f"{way}_parallel_size", "1") for way in ("tensor", "pipeline", "data"))
-    n_gpus = math.prod(int(size) for size in sizes if size.isdigit())
-    return f"{gpu}:{n_gpus}" if gpu is not None and n_gpus > 1 else gpu
+class Said(NamedTuple):
+    """What the user says of a log that does not say it itself; ``ctx`` and ``batch`` are of a run of Transformers."""
+
+    model: str | None = None
+    gpu: str | None = None
+    ctx: str | None = None
+    batch: str | None = None
+
+
+_PRINTED = {"n_ctx": "n_ctx", "n_batch": "n_batch", "n_ubatch": "n_ubatch", "n_gpu_layers": "layers offloaded"}
+_FLASH = {"0": "off", "1": "on", "disabled": "off", "enabled": "on", "auto": "auto"}
 
 
 def _on_device(name: str | None) -> bool:
@@ -59,11 +44,10 @@ def _on_device(name: str | None) -> bool:
 class Case(Told):
     """One start, to be judged."""
 
-    def __init__(self, engine: str | None, start: Start, end: Ending, *, model: str | None = None, gpu: str | None = None) -> None:
-        """``model`` and ``gpu`` are what the user says of them."""
+    def __init__(self, engine: str | None, start: Start, end: Ending, said: Said) -> None:
+        """``said`` is what the user adds."""
         super().__init__(start, end)
-        self.engine = engine
-        self.said_model, self.said_gpu = model, gpu
+        self.engine, self.said = engine, said
         self._estimates: dict[tuple[tuple[str, str], ...], Estimate | None] = {}
 
     @cached_property
@@ -77,6 +61,10 @@ class Case(Told):
             if not any(_on_device(figure.device) for figure in self.start.figures):
                 found.pop("n_gpu_layers", None)
             found["flash_attn"] = _FLASH.get(found.get("flash_attn", ""), "auto")
+        if self.engine == "transformers":
+            found |= {"attn_implementation": "eager"} if "scores" in self.start.frames else {}
+            found |= {"forward": "plain"} if self.ending.sign == "logits" else {}
+            found |= {name: said for name, said in (("ctx", self.said.ctx), ("batch", self.said.batch)) if said is not None}
         return found
 
     @property
@@ -88,12 +76,15 @@ class Case(Told):
     @property
     def model(self) -> str | None:
         """The model as the log names it."""
-        return self.said_model or (self.settings.get("model") or self.settings.get("name") or "").rstrip(".") or None
+        if self.said.model:
+            return self.said.model
+        by = ("name", "model") if self.engine == "ollama" else ("model", "name")  # Ollama's files are named by their digest
+        return next((name for key in by if (name := self.settings.get(key, "").rstrip("."))), None)
 
     @property
     def is_unified(self) -> bool:
         """Whether processor and GPU share one memory."""
-        said = " ".join((self.said_gpu or "", self.settings.get("gpu", "")))
+        said = " ".join((self.said.gpu or "", self.settings.get("gpu", "")))
         if re.search(r"GB10|Thor|Jetson|Orin|Tegra|Spark", said, re.IGNORECASE):
             return True
         return self.gpu is not None and catalog.find(self.gpu).unified
@@ -101,7 +92,7 @@ class Case(Told):
     @cached_property
     def gpu(self) -> str | None:
         """The card: as the user says, as the log names it, or the one of that size."""
-        for said in (self.said_gpu, self.settings.get("gpu")):
+        for said in (self.said.gpu, self.settings.get("gpu")):
             if said:
                 try:
                     return names.resolve(said.removeprefix("NVIDIA ").strip()).id
@@ -120,8 +111,8 @@ class Case(Told):
     @cached_property
     def known_model(self) -> tuple[str, str | None] | None:
         """The model as the estimator may load it without a network, and how its weights are stored where its name says so."""
-        if self.said_model:
-            return self.said_model, None
+        if self.said.model:
+            return self.said.model, self._stored if builtin.find(self.said.model.lower()) else None
         for said in (self.settings.get("model"), self.settings.get("name")):
             stem = (said or "").strip().rsplit("/", 1)[-1].removesuffix(".gguf")
             stem = re.sub(r"-\d{5}-of-\d{5}$", "", stem)
@@ -130,8 +121,29 @@ class Case(Told):
             plain = _TUNED.sub("", base)
             for name in (said or "", base, plain, plain.lower().removeprefix("meta-")):
                 if name and (found := builtin.find(name.lower())) is not None:
-                    return found, scheme[1].lower() if scheme else None
+                    return found, scheme[1].lower() if scheme else self._stored
         return None
+
+    @property
+    def _stored(self) -> str | None:
+        """The weights' scheme as llama.cpp prints a file's: ``Q4_K - Medium``."""
+        found = _FILE_TYPE.match(self.settings.get("ftype", ""))
+        if found is None or self.engine not in ("llama.cpp", "ollama"):
+            return None
+        return f"{found[1]}_{found[2][0]}".lower() if found[2] else found[1].lower()
+
+    @property
+    def unknown(self) -> str:
+        """What of this start no estimate can be made without, in words; empty where one can."""
+        if self.engine not in asking.ENGINES:
+            return "the engine is not one that is estimated" if self.engine else "the engine is not known here"
+        if self.known_model is None:
+            return "the model is not known here"
+        if self.gpu is None:
+            return "the card is not known here"
+        if self.engine == "transformers" and self.said.ctx is None:
+            return "the prompt's length is not known here, --ctx says it"
+        return "" if self.estimate() is not None else "no estimate of these settings can be made"
 
     def estimate(self, changes: Mapping[str, str] | None = None) -> Estimate | None:
         """The estimate of this start with ``changes`` to its settings; None where model, card or engine are not known."""
@@ -142,14 +154,13 @@ class Case(Told):
 
     def _estimated(self, changes: Mapping[str, str]) -> Estimate | None:
         """By the rules of the log's version, else of the newest."""
-        if self.engine is None or self.engine not in FLAGS or self.known_model is None:
+        if self.engine is None or self.engine not in asking.ENGINES or self.known_model is None:
             return None
-        if self.gpu is None and self.engine == "vllm":
+        if self.gpu is None and self.engine in ("vllm", "transformers"):
             return None
         model, scheme = self.known_model
-        settings = {**self.settings, **changes}
-        program = ("vllm", "serve", model) if self.engine == "vllm" else ("llama-server", "-m", model)
-        options = Options(command=(*program, *self.words(settings)), gpu=_cards(self.gpu, settings), dtype=scheme, host=self._host)
+        asked = asking.options(self.engine, model, {**self.settings, **changes}, self.gpu)
+        options = asked._replace(dtype=scheme or asked.dtype, host=self._host)
         for version in (f"@{self.version}" if self.version else "", ""):
             try:
                 return answer(options._replace(engine=f"{self.engine}{version}"))
@@ -162,13 +173,3 @@ class Case(Told):
         """The processor's instructions, where llama.cpp laid weights out for them."""
         repacked = any((figure.device or "").startswith("CPU_REPACK") for figure in self.start.figures)
         return "x86-avx2" if repacked and self.engine == "llama.cpp" else None
-
-    def words(self, settings: Mapping[str, str]) -> tuple[str, ...]:
-        """The flags that give these settings."""
-        words: list[str] = []
-        for name, flag in FLAGS[self.engine or ""].items():
-            value = settings.get(name)
-            if value is None or value in ("auto", "False", "false"):
-                continue
-            words += [flag] if value in ("True", "true") else [flag, value]
-        return tuple(words)

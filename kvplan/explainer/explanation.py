@@ -9,13 +9,16 @@ from typing import NamedTuple
 from kvplan import _discover
 from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Finding, Fix
-from kvplan.explainer import causes, lines, reading, said
-from kvplan.explainer.case import Case
-from kvplan.explainer.ledger import Row, ledger
+from kvplan.explainer import asked, causes, lines, reading
+from kvplan.explainer.case import Case, Said
+from kvplan.explainer.ledger import ledger
 from kvplan.explainer.outcome import Outcome, ending
 from kvplan.explainer.reading import Reading
 from kvplan.explainer.record import Figure
+from kvplan.explainer.row import Row
 from kvplan.specs.files import stdin, unreadable
+
+NOTHING = Said()
 
 
 class Before(NamedTuple):
@@ -50,19 +53,23 @@ class Explanation(NamedTuple):
         return tuple(fix for finding in self.findings for fix in finding.fixes)
 
 
-def explain(log: str, *, model: str | None = None, gpu: str | None = None) -> Explanation:
-    """What the log in the file ``log`` says (``-`` is stdin); ``model`` and ``gpu`` where it does not name them.
+def explain(
+    log: str, *, model: str | None = None, gpu: str | None = None, ctx: int | str | None = None, batch: int | str | None = None
+) -> Explanation:
+    """What the log in the file ``log`` says (``-`` is stdin); ``model`` and ``gpu`` where it does not name them, tokens of one sequence
+    and sequences at once of a run of Transformers, which no traceback says.
 
     Reads line by line, so that a log of any length takes little memory. Raises RequestError for a file that can't be read or is
     empty, and for a model or GPU that there is none.
     """
-    said.check(model, gpu)
+    asked.check(model, gpu)
+    said = Said(model, gpu, None if ctx is None else str(ctx), None if batch is None else str(batch))
     try:
         if log == "-":
-            found = of_blocks(lines.blocks(stdin()), model=model, gpu=gpu)
+            found = of_blocks(lines.blocks(stdin()), said)
         else:
             with Path(log).open("rb") as file:
-                found = of_blocks(lines.blocks(file), model=model, gpu=gpu)
+                found = of_blocks(lines.blocks(file), said)
     except (OSError, ValueError) as problem:  # ValueError: a path with a NUL
         raise unreadable(log, problem) from None
     if not found.n_lines:
@@ -72,10 +79,10 @@ def explain(log: str, *, model: str | None = None, gpu: str | None = None) -> Ex
     return found
 
 
-def of_blocks(blocks: Iterable[bytes], *, model: str | None = None, gpu: str | None = None) -> Explanation:
+def of_blocks(blocks: Iterable[bytes], said: Said = NOTHING) -> Explanation:
     """What a log in these blocks of whole lines says."""
     found = reading.read(blocks)
-    cases = [Case(found.engine, start, ending(start), model=model, gpu=gpu) for start in found.starts]
+    cases = [Case(found.engine, start, ending(start), said) for start in found.starts]
     return _explained(found, cases)
 
 

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 
 from kvplan.core.ledger import Fix
 from kvplan.core.units import GIB
-from kvplan.explainer import llama_fixes
-from kvplan.explainer.case import FLAGS, Case
+from kvplan.explainer import llama_fixes, torch_fixes
+from kvplan.explainer.asking import VLLM_FLAGS
+from kvplan.explainer.case import Case
+from kvplan.explainer.trying import tried
 
 _MARGIN = GIB // 4
 _DEFAULTS = {"gpu_memory_utilization": "0.9", "enforce_eager": "False", "kv_cache_dtype": "auto"}
@@ -16,32 +18,20 @@ def fixes(case: Case, *names: str) -> tuple[Fix, ...]:
     """Those of the named moves that do, in the order in which they are to be tried: context and concurrency first, the cache's
     element type late. A move that the estimator says would not cure is left out."""
     found = (_MOVES[name](case) for name in names)
-    return tuple(fix for fix in found if fix is not None)
+    return tuple(llama_fixes.in_ollamas_words(case, fix) if case.engine == "ollama" else fix for fix in found if fix is not None)
 
 
 def _tried(case: Case, name: str, after: str, *, printed: int | None = None) -> Fix | None:
     """The change of one setting, if it cures as far as can be told; ``printed`` is its effect where the log itself gives it."""
     if case.engine not in (None, "vllm"):
         return None
-    flag = FLAGS["vllm"][name]
     before = case.settings.get(name, "")
     if before == after:
         return None
-    was, becomes = case.estimate(), case.estimate({name: after})
-    if was is None or becomes is None:
-        return Fix(flag, before or _DEFAULTS.get(name, ""), after, printed)
-    if becomes.refusals or becomes.verdict == "does_not_fit":
-        return None
-    effect = _missing(becomes) - _missing(was)
-    shortage = case.shortage
-    if shortage is not None and effect > -shortage and name != "gpu_memory_utilization":
-        return None
-    return Fix(flag, before or _resolved(was.settings.get(name)), after, effect if printed is None else printed)
-
-
-def _missing(found: object) -> int:
-    """Bytes by which the fullest place misses what is needed, negative where some are left."""
-    return -(getattr(found, "headroom_bytes", None) or 0)
+    known = None if case.unknown else case.estimate()
+    shown = before or (_DEFAULTS.get(name, "") if known is None else _resolved(known.settings.get(name)))
+    needs_less = name != "gpu_memory_utilization" and case.shortage is not None
+    return tried(case, Fix(VLLM_FLAGS[name], shown, after, printed), {name: after}, needs_less=needs_less)
 
 
 def _resolved(value: object) -> str:
@@ -165,4 +155,13 @@ _MOVES: Mapping[str, Callable[[Case], Fix | None]] = {
     "llama_bits": llama_fixes.fewer_bits,
     "micro_batch": llama_fixes.smaller_batch,
     "flash": llama_fixes.flash_attention,
+    "torch_batch": torch_fixes.smaller_batch,
+    "torch_ctx": torch_fixes.shorter,
+    "attention": torch_fixes.without_scores,
+    "logits": torch_fixes.last_logits,
+    "static": torch_fixes.static_cache,
+    "torch_bits": torch_fixes.quantized_cache,
+    "expandable": torch_fixes.expandable,
+    "eight_bits": torch_fixes.eight_bits,
+    "four_bits": torch_fixes.four_bits,
 }

@@ -5,34 +5,29 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kvplan.core.errors import KvplanError, RequestError, UnavailableError
-from kvplan.estimator import Options, answer
-from kvplan.explainer import said
-from kvplan.specs import builtin
+from kvplan.core.errors import RequestError, UnavailableError
+from kvplan.explainer import asked
+from kvplan.explainer.measure import Measure
+from kvplan.explainer.predicted import Served, predicted
 
 _SAMPLE = re.compile(r"([A-Za-z_:][\w:]*)(?:\{([^}]*)\})?\s+(\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _MOST_BYTES = 8 * 2**20
 _TIMEOUT_S = 10
+UNTOLD = Served()
 _BOUNDED = ("_bucket", "_created")
 
 
-class Measure(NamedTuple):
-    """One figure of the server, in words."""
-
-    label: str
-    value: float
-    unit: str
-
-
 class Metrics(NamedTuple):
-    """What a server says of itself; the estimate's tokens in the pool where it could be made, and notes."""
+    """What a server says of itself; the estimate's tokens in the pool and figures where it could be made,
+    and notes."""
 
     engine: str
     model: str | None
     measures: tuple[Measure, ...]
     pool_tokens: int | None
     estimated_pool_tokens: int | None
+    estimated: tuple[Measure, ...]
     notes: tuple[str, ...]
 
 
@@ -62,13 +57,14 @@ _OF = {"vllm": _VLLM, "llamacpp": _LLAMA}
 _CALLED = {"vllm": "vllm", "llamacpp": "llama.cpp"}
 
 
-def fetched(url: str, *, model: str | None = None, gpu: str | None = None) -> Metrics:
+def fetched(url: str, served: Served = UNTOLD) -> Metrics:
     """What the server at ``url`` says of itself.
 
-    Raises RequestError for an address that is none, or metrics of no known server; UnavailableError where nobody answers.
+    Raises RequestError for an address that is none, or metrics of no known server; UnavailableError where nobody answers; any
+    KvplanError for a command that can't be estimated.
     """
-    said.check(model, gpu)
-    return of_text(_body(url), model=model, gpu=gpu)
+    asked.check(served.model, served.gpu)
+    return of_text(_body(url), served)
 
 
 def _body(url: str) -> str:
@@ -91,7 +87,7 @@ def _body(url: str) -> str:
         ) from None
 
 
-def of_text(text: str, *, model: str | None = None, gpu: str | None = None) -> Metrics:
+def of_text(text: str, served: Served = UNTOLD) -> Metrics:
     """What a scrape says, in Prometheus' text format. Raises RequestError where it is of no known server."""
     samples: dict[str, float] = {}
     labels: dict[str, Mapping[str, str]] = {}
@@ -116,13 +112,10 @@ def of_text(text: str, *, model: str | None = None, gpu: str | None = None) -> M
     ]
     measures += _rates(samples)
     info = labels.get("vllm:cache_config_info", {})
+    running = next((measure.value for measure in measures if measure.label == "running"), 0.0)
+    beside = predicted(engine, served if served.command else served._replace(model=served.model or named), info, running)
     return Metrics(
-        _CALLED[engine],
-        model or named,
-        tuple(measures),
-        _pool(info),
-        _estimated(engine, model or named, gpu, info),
-        _notes(measures),
+        _CALLED[engine], served.model or named, tuple(measures), _pool(info), beside.pool_tokens, beside.measures, _notes(measures)
     )
 
 
@@ -144,20 +137,6 @@ def _pool(info: Mapping[str, str]) -> int | None:
     """Tokens in the pool, from the labels of vLLM's cache_config_info."""
     blocks, size = info.get("num_gpu_blocks", ""), info.get("block_size", "")
     return int(blocks) * int(size) if blocks.isdigit() and size.isdigit() else None
-
-
-def _estimated(engine: str, model: str | None, gpu: str | None, info: Mapping[str, str]) -> int | None:
-    known = builtin.find(model.lower()) if model else None
-    if engine != "vllm" or known is None or gpu is None:
-        return None
-    share = info.get("gpu_memory_utilization", "")
-    flags = ("--gpu-memory-utilization", share) if share.replace(".", "").isdigit() else ()
-    try:
-        found = answer(Options(command=("vllm", "serve", known, *flags), gpu=gpu))
-    except KvplanError:
-        return None
-    tokens = found.capacity.kv_tokens if found.capacity is not None else None
-    return None if tokens is None else tokens.best
 
 
 def _notes(measures: list[Measure]) -> tuple[str, ...]:

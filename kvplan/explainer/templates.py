@@ -31,6 +31,9 @@ DROPPED = b"0123456789abcdef- \t"
 
 
 WORD = re.compile(rb"[A-Za-z_]{3,}")
+WORD_BYTES = tuple((chr(byte).isalpha() and byte < 128) or byte == ord("_") for byte in range(256))
+APART = bytes(byte if WORD_BYTES[byte] else 32 for byte in range(256))
+"""A table that leaves words alone, blanks between them."""
 
 
 class Hole(NamedTuple):
@@ -78,7 +81,14 @@ def compiled(shape: Shape, engine: str | None) -> Template:
     needle = max((signature(text.encode()) for text in literals), key=len)
     begin = r"(?<!\w)" if shape.text[0].isalnum() or shape.text[0] in "{_" else ""
     end = r"(?!\w)" if shape.text[-1].isalnum() else ""
-    return Template(shape, engine, needle, _word(literals), re.compile(begin + "".join(parts) + end), tuple(holes))
+    return Template(
+        shape,
+        engine,
+        needle,
+        _word(literals[:-1] if shape.text.endswith("{$}") else literals),
+        re.compile(begin + "".join(parts) + end),
+        tuple(holes),
+    )
 
 
 def _word(literals: list[str]) -> bytes | None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.units import format_size
 from kvplan.explainer.explanation import Explanation
-from kvplan.explainer.ledger import Row
 from kvplan.explainer.record import Figure
+from kvplan.explainer.row import Row
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 
@@ -35,7 +35,7 @@ def as_json(found: Explanation) -> str:
 
 
 def _fix(fix: Fix) -> dict[str, object]:
-    return {"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes}
+    return {"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes, "unchecked": fix.unchecked or None}
 
 
 def _number(value: float) -> int | float:
@@ -102,9 +102,10 @@ def _change(fix: Fix) -> str:
 
 
 def _effect(fix: Fix) -> str:
+    unchecked = f" (not checked: {fix.unchecked})" if fix.unchecked else ""
     if not fix.effect_bytes:
-        return ""
-    return f": {format_size(abs(fix.effect_bytes))} {'less' if fix.effect_bytes < 0 else 'more'}"
+        return unchecked
+    return f": {format_size(abs(fix.effect_bytes))} {'less' if fix.effect_bytes < 0 else 'more'}{unchecked}"
 
 
 def _row(row: Row) -> tuple[str, ...]:

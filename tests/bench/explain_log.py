@@ -1,9 +1,13 @@
-"""How fast a long log is read, and in how much memory: ``python tests/bench/explain_log.py [MB]`` (default 100)."""
+"""How fast a long log is read, and in how much memory: ``python tests/bench/explain_log.py [MB]`` (default 100): a server's, and as the
+worst case one whose every line has other words."""
 
+import random
 import resource
+import string
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from kvplan.explainer.explanation import explain
@@ -37,11 +41,28 @@ def written(path: Path, megabytes: int) -> int:
     return path.stat().st_size
 
 
+def prose(path: Path, megabytes: int) -> int:
+    """Lines of twelve words, none of which is like another."""
+    chosen = random.Random(1)
+    words = ["".join(chosen.choices(string.ascii_letters, k=chosen.randint(2, 10))) for _ in range(20_000)]
+    words += ["memory", "model", "size", "buffer", "GPU", "KV", "cache", "loading", "error", "prompt"] * 20
+    with path.open("w", encoding="utf-8") as file:
+        while file.tell() < megabytes * 10**6:
+            for _ in range(1000):
+                file.write(f"INFO {' '.join(chosen.choices(words, k=12))}\n")
+    return path.stat().st_size
+
+
 def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    for name, write, share in (("server", written, 1), ("prose", prose, 5)):
+        _measured(name, write, megabytes // share)
+
+
+def _measured(name: str, write: Callable[[Path, int], int], megabytes: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
-        size = written(log, megabytes)
+        size = write(log, megabytes)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         begun = time.perf_counter()
         cpu = time.process_time()
@@ -49,7 +70,7 @@ def main() -> None:
         took, spent = time.perf_counter() - begun, time.process_time() - cpu
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     sys.stdout.write(
-        f"{size / 1e6:.0f} MB, {found.n_lines:,} lines: {took:.1f} s, {size / 1e6 / took:.0f} MB/s "
+        f"{name}: {size / 1e6:.0f} MB, {found.n_lines:,} lines: {took:.1f} s, {size / 1e6 / took:.0f} MB/s "
         f"({size / 1e6 / spent:.0f} MB/s of processor time), {grown / 1024:.0f} MiB more memory, {found.outcome}\n"
     )
 

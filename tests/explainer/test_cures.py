@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from kvplan.estimator import Options, answer
+from kvplan.explainer.case import Said
 from kvplan.explainer.explanation import explain, of_blocks
 from tests.running import Run
 
@@ -32,7 +33,7 @@ def test_a_model_too_large_is_split_and_not_shortened() -> None:
         "GPU 0 has a total capacity of 22.03 GiB of "
         "which 10.00 MiB is free.\n"
     )
-    found = of_blocks([log.encode()], gpu="l4")
+    found = of_blocks([log.encode()], Said(gpu="l4"))
     assert found.cause == "KV607"
     assert [(fix.flag, fix.before, fix.after) for fix in found.fixes] == [("--tensor-parallel-size", "1", "2")]
 

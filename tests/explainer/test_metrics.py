@@ -4,6 +4,7 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,23 @@ def test_vllm_beside_the_estimate(kvplan: Run, server: str) -> None:
     text = kvplan("explain", "--url", f"{server}/metrics", "--gpu", "h100-sxm").out
     assert "95.3 %" in text
     assert "KV613" in text
+
+
+def test_the_command_that_started_it(kvplan: Run, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("vllm", "serve", "llama-3.1-8b", "--max-model-len", "8192", "--kv-cache-dtype", "fp8")
+    ran = kvplan("explain", "--url", f"{server}/metrics", "--gpu", "h100-sxm", "--json", "--", *command)
+    found = json.loads(ran.out)
+    assert found["estimated_pool_tokens"] > 800_000  # twice as many as without fp8
+    estimated = {measure["label"]: measure["value"] for measure in found["estimated"]}
+    assert estimated["generation"] > 30 * estimated["generation of one sequence"]  # 40 run
+    file = tmp_path / "command"
+    file.write_text("llama-server -m llama-3.1-8b -c 16384 -np 4", encoding="utf-8")
+    monkeypatch.setattr(Handler, "text", LLAMA)
+    text = kvplan("explain", "--url", f"{server}/metrics", "--gpu", "rtx-4090", "--command-file", str(file)).out
+    assert "context of a slot" in text
+    assert "4,096 tokens" in text
+    assert kvplan("explain", "--url", f"{server}/metrics", "--", "llama-server", "--no-such-flag").code == 2
+    assert kvplan("explain", "a.log", "--", *command).code == 2
 
 
 def test_llama_server() -> None:

@@ -14,5 +14,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"memory ran out{case.shortly()}; the log does not show in which part of the code",
         "the lines before the message say more: explain the whole log; then a shorter context, fewer sequences, a smaller batch",
-        fixes(case, "ctx", "seqs", "batched"),
+        fixes(case, "torch_batch", "torch_ctx", "ctx", "seqs", "batched", "expandable", "torch_bits", "eight_bits", "four_bits"),
     )

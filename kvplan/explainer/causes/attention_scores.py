@@ -1,7 +1,8 @@
 """Attention scores of the whole prompt."""
 
-from kvplan.core.ledger import Finding, Fix
+from kvplan.core.ledger import Finding
 from kvplan.explainer.case import Case
+from kvplan.explainer.fixes import fixes
 
 SIGNS = (
     "scores",
@@ -16,5 +17,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"the attention scores of the prompt did not fit{case.suffix('tried to allocate', ': {} at once')}",
         "they grow with the square of the prompt: sdpa or flash_attention_2 in place of eager, then a shorter prompt",
-        (Fix("attn_implementation", "eager", "sdpa"),),
+        fixes(case, "attention", "torch_batch", "torch_ctx"),
     )

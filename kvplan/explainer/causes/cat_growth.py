@@ -1,7 +1,8 @@
 """The dynamic cache grows by concatenation."""
 
-from kvplan.core.ledger import Finding, Fix
+from kvplan.core.ledger import Finding
 from kvplan.explainer.case import Case
+from kvplan.explainer.fixes import fixes
 
 SIGNS = ("cat",)
 
@@ -13,5 +14,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"the cache grew by concatenation until a new copy did not fit{case.suffix('tried to allocate', ': {} for one layer')}",
         "fewer sequences or tokens first; a static cache allocates once, at its full size",
-        (Fix("cache_implementation", "dynamic", "static"),),
+        fixes(case, "torch_batch", "torch_ctx", "static", "expandable", "torch_bits", "eight_bits", "four_bits"),
     )

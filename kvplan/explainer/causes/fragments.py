@@ -24,5 +24,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"{case.shown('reserved but unallocated')} are reserved and unused, in pieces too small for {case.shown('tried to allocate')}",
         "PYTORCH_ALLOC_CONF=expandable_segments:True lets pieces grow together",
-        fixes(case, "less"),
+        fixes(case, "expandable", "less"),
     )

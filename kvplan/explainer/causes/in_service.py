@@ -14,5 +14,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"it started, and ran out of memory in service{case.shortly()}",
         "the profile run does not cover prompt log-probabilities, long single prompts and some workspaces: leave more room beside the pool",
-        fixes(case, "batched", "less"),
+        fixes(case, "torch_batch", "torch_ctx", "batched", "less", "expandable", "torch_bits", "eight_bits", "four_bits"),
     )

@@ -1,7 +1,8 @@
 """Logits of all prompt tokens at once."""
 
-from kvplan.core.ledger import Finding, Fix
+from kvplan.core.ledger import Finding
 from kvplan.explainer.case import Case
+from kvplan.explainer.fixes import fixes
 
 SIGNS = ("logits",)
 
@@ -13,5 +14,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"the logits of the prompt did not fit{case.suffix('tried to allocate', ': {} at once')}",
         "generate() keeps the last token's alone (logits_to_keep=1); a shorter prompt, a smaller batch, or prefill in chunks",
-        (Fix("logits_to_keep", "0", "1"),),
+        fixes(case, "logits", "torch_batch", "torch_ctx"),
     )

@@ -17,5 +17,5 @@ def finding(case: Case) -> Finding:
         "error",
         f"memory ran out while the weights were loaded{case.shortly()}",
         "no context is too short for that: more cards, a checkpoint quantized beforehand, fewer layers on the device, or a smaller model",
-        fixes(case, "split"),
+        fixes(case, "split", "eight_bits", "four_bits"),
     )

@@ -33,6 +33,8 @@ def test_settings() -> None:
     found = settings(model(), {"assistant_model": "d"})
     assert ENGINE.limits(found) == (None, 1)
     assert ENGINE.limits(settings(model())) == (None, None)
+    assert ENGINE.pace(found, model()) is None  # how many of the drafted tokens are taken is not known
+    assert ENGINE.pace(settings(model()), model()) is not None
     assert ENGINE.resolve(ENGINE.parse(ENGINE.command(found), {}, NEWEST), LOAD, model(), UNKNOWN_NODE, NEWEST) == found
 
 
