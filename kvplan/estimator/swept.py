@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvplan.core.device import Place
 from kvplan.core.errors import KvplanError
 from kvplan.core.ledger import Finding, Interval, Refusal, Verdict
-from kvplan.core.units import parse_count
+from kvplan.core.units import MAX_COUNT, parse_count
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
 from kvplan.estimator.demand import ANY, checked, usual_ctx, within
@@ -110,6 +110,7 @@ class Deployed:
         self._warnings = tuple(finding for finding in deployment.findings if finding.level == "warning")
         self._need, self._deployment, self._settings = deployment.need_bytes, deployment, settings
         self._about, self._limit = about, about.model.max_ctx_tokens
+        self._most: dict[tuple[int, int], int] = {}
 
     def check(self, load: Workload) -> None:
         """Raises RequestError for a workload beyond what the settings allow."""
@@ -150,7 +151,13 @@ class Deployed:
         about = self._about
         if self._refusals or self._ready is None:
             return 0
-        return speed.running(self._deployment, about.node, load, verdict, about.engine.limits(self._settings)[1])
+        limit = about.engine.limits(self._settings)[1]
+        if verdict != "does_not_fit":
+            return speed.running(self._deployment, about.node, load, verdict, limit)
+        length = load.ctx_tokens, load.prompt_tokens
+        if length not in self._most:  # the same for all batches that do not fit
+            self._most[length] = speed.running(self._deployment, about.node, load._replace(batch=MAX_COUNT), verdict, limit)
+        return min(load.batch, self._most[length])
 
     @cached_property
     def _ready(self) -> "Prepared | None":
