@@ -95,6 +95,7 @@ def test_an_interruption_ends_the_measuring_process(tmp_path: Path) -> None:
     )
     child.chmod(0o755)
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
         "from kvplan.verifier.process import measure; from kvplan.verifier.record import Job\n"
         f"held = open({str(pipe)!r}, 'w')\n"
         f"measure(Job('x', {{}}, 'float32', 2, 1, 1), timeout_s=600, python={str(child)!r})"
