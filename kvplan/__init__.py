@@ -1,25 +1,55 @@
 """kvplan: where an LLM's memory goes, before the GPU is rented.
 
-``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes. Importing kvplan costs
-nothing; what is used is imported then.
+``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
+settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
+that files deploy start and hold their load, ``explain("server.log")`` what a log says. Importing kvplan costs nothing; what is used
+is imported then.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvplan.checker.check import check
+    from kvplan.comparer import compare
     from kvplan.core.errors import KvplanError
     from kvplan.estimator import Estimate, estimate
+    from kvplan.estimator.sweep import Sweep, sweep
+    from kvplan.explainer.explanation import Explanation, explain
+    from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
 
 __version__ = "0.1.0"
-__all__ = ["Estimate", "KvplanError", "__version__", "estimate", "load_model", "verify"]
+__all__ = [
+    "Estimate",
+    "Explanation",
+    "KvplanError",
+    "Recommendation",
+    "Sweep",
+    "__version__",
+    "check",
+    "compare",
+    "estimate",
+    "explain",
+    "load_model",
+    "recommend",
+    "sweep",
+    "verify",
+]
 
 _HOMES = {
     "Estimate": "kvplan.estimator",
+    "Explanation": "kvplan.explainer.explanation",
     "KvplanError": "kvplan.core.errors",
+    "Recommendation": "kvplan.recommender",
+    "Sweep": "kvplan.estimator.sweep",
+    "check": "kvplan.checker.check",
+    "compare": "kvplan.comparer",
     "estimate": "kvplan.estimator",
+    "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
+    "recommend": "kvplan.recommender",
+    "sweep": "kvplan.estimator.sweep",
     "verify": "kvplan.verifier",
 }
 

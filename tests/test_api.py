@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 import kvplan
@@ -18,4 +21,15 @@ def test_every_public_name_is_there() -> None:
 
 def test_verify_takes_what_estimate_takes() -> None:
     with pytest.raises(kvplan.KvplanError, match="not on h100-sxm"):
-        kvplan.verify("llama-2-7b", ctx=64, gpu="h100-sxm")
+        kvplan.verify("llama-2-7b", ctx=64, gpu="h100-sxm", backend="cpu")
+
+
+def test_a_lone_path_is_a_path(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").write_text("vllm serve qwen3-8b --max-model-len 8192\n")
+    assert len(kvplan.check(str(tmp_path)).cases) == 1
+
+
+@pytest.mark.parametrize("ask", [kvplan.estimate, kvplan.sweep, kvplan.recommend, kvplan.compare])
+def test_an_unknown_option_is_no_silence(ask: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="batches"):
+        ask("llama-2-7b", batches=8)

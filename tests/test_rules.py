@@ -2,6 +2,7 @@
 
 import ast
 import io
+import itertools
 import re
 import shlex
 import textwrap
@@ -11,13 +12,14 @@ from typing import NamedTuple, get_args
 
 import pytest
 
-from kvplan import estimator
 from kvplan.core.ledger import Term
+from kvplan.estimator import loading
 from kvplan.explainer import manual
 from tests.running import Run
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+RAISES = ("Finding", "Caveat", "Refusal", "Found", "found")
 RULE = re.compile(r"KV\d{3}")
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 COLUMNS = 78  # the text is set in by two
@@ -47,7 +49,7 @@ def raised() -> set[tuple[str, str]]:
         (str(ast.literal_eval(call.args[0])), "refusal" if call.func.id == "Refusal" else str(ast.literal_eval(call.args[1])))
         for tree in trees()
         for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("Finding", "Caveat", "Refusal")
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in RAISES
         if isinstance(call.args[0] if call.args else None, ast.Constant)
     }
 
@@ -117,11 +119,11 @@ def test_examples_raise_their_rule(kvplan: Run, request: pytest.FixtureRequest, 
     words = example.words
     if words[0] == "echo":
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(words[1].encode())))
-        estimator._model.cache_clear()  # which keeps what stdin was
+        loading.sized.cache_clear()  # which keeps what stdin was
         words = words[3:]
     assert words[0] == "kvplan"
     ran = kvplan(*words[1:])
-    assert ran.code == 0
+    assert ran.code == 0 or (words[1] == "check" and ran.code == 1)
     if not manual.is_rule(example.name):
         return
     said = _said(ran.out + ran.err, example.name)
@@ -135,10 +137,15 @@ def test_examples_raise_their_rule(kvplan: Run, request: pytest.FixtureRequest, 
 
 
 def _said(printed: str, rule: str) -> list[str]:
-    """The lines that name ``rule``, and their hints."""
+    """The lines that name ``rule``, and their hints; a check shows the source line in between."""
     lines = printed.splitlines()
     named = [i for i, line in enumerate(lines) if f"[{rule}]" in line]
-    return [line for i in named for line in lines[i : i + 2] if line is lines[i] or line.startswith("  hint: ")]
+    return [line for i in named for line in (lines[i], *_hint(lines[i + 1 :]))]
+
+
+def _hint(lines: list[str]) -> list[str]:
+    below = itertools.takewhile(lambda line: line.startswith("  "), lines)
+    return [line for line in below if line.startswith("  hint: ")]
 
 
 def _wrapped(lines: list[str]) -> str:
@@ -148,9 +155,9 @@ def _wrapped(lines: list[str]) -> str:
 
 
 def test_most_rules_have_an_example() -> None:
-    """All but those that need the Hub or files of weights."""
+    """All but those that need the Hub, files of weights, or a GPU to be measured."""
     without = set(RULES) - {example.name for example in EXAMPLES}
-    assert without == {"KV016", "KV017", "KV018", "KV019", "KV020", "KV021"}
+    assert without == {"KV016", "KV017", "KV018", "KV019", "KV020", "KV021", "KV400"}
 
 
 def test_the_readme_lists_the_pages(request: pytest.FixtureRequest) -> None:

@@ -107,3 +107,13 @@ def test_llama_cpp_rounds_contexts_up() -> None:
     found = answer(Options(command=command, engine="llama.cpp@b11434"))
     assert (found.settings["n_ctx"], found.settings["n_ctx_seq"]) == (4608, 1536)
     assert sum(entry.size.best for entry in found.entries if entry.term == "kv_cache" and entry.place == "host") == 2_415_919_104
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@given(st.sampled_from(sorted(MODELS)), NODES, LOADS, LOADS)
+def test_settings_follow_no_more_of_a_workload_than_the_engine_says(
+    engine: Engine[Any], model: str, node: Node, load: Workload, other: Workload
+) -> None:
+    followed = other._replace(**{name: getattr(load, name) for name in engine.follows})
+    one, two = (engine.resolve(Parsed(engine.name, None, None), it, MODELS[model], node, engine.versions[-1]) for it in (load, followed))
+    assert one == two

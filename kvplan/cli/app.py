@@ -96,9 +96,10 @@ def _as_said(command: Command, params: dict[str, object], after: Sequence[str]) 
     words = params.get("words")
     return Said(
         words=tuple(str(word) for word in words) if isinstance(words, tuple) else (str(words),) if words is not None else (),
-        values={name: str(value) for name, value in given.items() if by_name[name].metavar},
+        values={name: str(value) for name, value in given.items() if by_name[name].metavar and not by_name[name].many},
         flags=frozenset(name for name in given if not by_name[name].metavar),
         after=tuple(after),
+        lists={name: tuple(map(str, value)) for name, value in given.items() if isinstance(value, tuple) and value},
     )
 
 
@@ -107,7 +108,13 @@ def _option(option: Option) -> click.Option:
     is_flag = True if option.metavar is None else None  # False lets click 8.5 take an option without its value
     offered = _offer(lambda: option.choices or offers.values(option.flag)) if option.metavar else None
     return click.Option(
-        [option.flag, option.name], type=kind, is_flag=is_flag, metavar=option.metavar, help=option.help, shell_complete=offered
+        [option.flag, option.name],
+        type=kind,
+        is_flag=is_flag,
+        multiple=option.many,
+        metavar=option.metavar,
+        help=option.help,
+        shell_complete=offered,
     )
 
 

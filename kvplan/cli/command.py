@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 
 class Option(NamedTuple):
-    """One ``--flag``; it takes a value when it has a ``metavar``."""
+    """One ``--flag``; it takes a value when it has a ``metavar``, and may stand several times when it is ``many``."""
 
     flag: str
     help: str
     group: str
     metavar: str | None = None
     choices: tuple[str, ...] = ()
+    many: bool = False
 
     @property
     def name(self) -> str:
@@ -20,12 +21,16 @@ class Option(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What the user said: positional words, options with values, flags, and the words after ``--``."""
+    """What the user said: positional words, options with values, flags, and the words after ``--``.
+
+    ``lists`` holds every value of the options that may stand several times.
+    """
 
     words: tuple[str, ...]
     values: Mapping[str, str]
     flags: frozenset[str]
     after: tuple[str, ...] = ()
+    lists: Mapping[str, tuple[str, ...]] = {}
 
 
 class Command(NamedTuple):

@@ -15,7 +15,13 @@ PRECISION = (
 ENGINE = (
     Option("--engine", "Inference engine and version: transformers@5.24.0, vllm, llama.cpp@b11434, ollama.", "Engine", "NAME[@VERSION]"),
     Option("--attn", "Transformers: attention implementation.", "Engine", "KIND", choices=("sdpa", "eager", "flash_attention_2")),
-    Option("--cache", "Transformers: cache class.", "Engine", "KIND", choices=("dynamic", "static", "quantized")),
+    Option(
+        "--cache",
+        "Transformers: cache class; none is use_cache=False.",
+        "Engine",
+        "KIND",
+        choices=("dynamic", "static", "quantized", "none"),
+    ),
     Option("--forward", "Transformers: generate() or a plain forward.", "Engine", "KIND", choices=("generate", "plain")),
     Option("--usage", "vLLM: the API server or LLM(), whose defaults differ.", "Engine", "KIND", choices=("serve", "offline")),
     Option("--tp", "Tensor parallelism; with --gpus and without it, the largest that works.", "Engine", "N"),
@@ -23,6 +29,7 @@ ENGINE = (
     Option("--dp", "Replicas that share requests.", "Engine", "N"),
     Option("--ep", "Devices over which experts are spread.", "Engine", "N"),
 )
+COMMAND_FILE = Option("--command-file", "Read the engine's command from FILE; - is stdin.", "Engine", "FILE")
 HARDWARE = (
     Option("--gpu", "A GPU by id or name, also h100-sxm:8, rtx-4090+rtx-3060-12, local or none.", "Hardware", "ID"),
     Option("--gpus", "How many of them.", "Hardware", "N"),

@@ -14,12 +14,13 @@ def read(command: Command, argv: Sequence[str]) -> Said | None:
     options = {option.flag: option for option in command.options}
     words: list[str] = []
     values: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     flags: set[str] = set()
     rest = list(argv)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            return _said(command, words, values, flags, rest)
+            return _said(command, words, Said((), values, frozenset(flags), tuple(rest), lists))
         if not word.startswith("-") or word == "-":
             words.append(word)
             continue
@@ -36,8 +37,11 @@ def read(command: Command, argv: Sequence[str]) -> Said | None:
             value = rest.pop(0)
         if option.choices and value not in option.choices:
             return None
-        values[option.name] = value
-    return _said(command, words, values, flags, [])
+        if option.many:
+            lists[option.name] = (*lists.get(option.name, ()), value)
+        else:
+            values[option.name] = value
+    return _said(command, words, Said((), values, frozenset(flags), (), lists))
 
 
 def _is_flag(word: str) -> bool:
@@ -45,7 +49,7 @@ def _is_flag(word: str) -> bool:
     return word.startswith("-") and word != "-" and not word[1:2].isdigit()
 
 
-def _said(command: Command, words: list[str], values: dict[str, str], flags: set[str], after: list[str]) -> Said | None:
+def _said(command: Command, words: list[str], said: Said) -> Said | None:
     if len(words) > (0 if command.argument is None else 1) and not command.many:
         return None
-    return Said(tuple(words), values, frozenset(flags), tuple(after))
+    return said._replace(words=tuple(words))

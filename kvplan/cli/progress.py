@@ -1,4 +1,4 @@
-"""What is being done while the Hub is asked: on a terminal one line that is rewritten; what people must know, anywhere."""
+"""What is being done while the Hub is asked or a model is run: on a terminal one rewritten line; what people must know, anywhere."""
 
 import contextlib
 import sys
@@ -37,9 +37,16 @@ def _say(text: str) -> None:
 
 
 _line = _Line()
-clear = _line.clear
+clear, step, notice = _line.clear, _line.step, _line.notice
+_BAR = 20
 
 
 def start() -> None:
     """Show from now on what the library tells."""
     listen(Listener(_line.notice, _line.step))
+
+
+def bar(done: int, of: int, what: str) -> None:
+    """On a terminal, how many of some points are done, and which one is being worked on."""
+    filled = _BAR * done // of
+    step(f"[{'#' * filled}{'-' * (_BAR - filled)}] {done}/{of} {what}")

@@ -39,10 +39,7 @@ def answer_all(said: Said) -> int:
             reason = getattr(problem, "strerror", None) or problem
             raise RequestError("unreadable_file", f"{source}: {reason}", hint="check the path") from None
         answers = (dumps(_answer(raw, number)) + "\n" for number, raw in enumerate(_lines(source_file), 1) if raw.strip())
-        if "o" in said.values:
-            streams.write("".join(answers), said)
-        else:
-            _stream(answers)
+        streams.write_each(answers, said)
     return EXIT_OK
 
 
@@ -53,12 +50,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
         while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
             rest = file.readline(MAX_LINE_BYTES + 1)
         yield raw
-
-
-def _stream(lines: Iterator[str]) -> None:
-    for line in lines:
-        streams.say(line)
-    streams.flush()
 
 
 def _answer(raw: bytes, number: int) -> dict[str, object]:

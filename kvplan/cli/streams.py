@@ -4,7 +4,7 @@ import codecs
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from kvplan import __version__
@@ -53,6 +53,16 @@ def write(text: str, said: Said) -> None:
     else:
         say(text)
         flush()
+
+
+def write_each(texts: Iterable[str], said: Said) -> None:
+    """Parts of the answer as they come, to stdout; to ``-o FILE`` when all are there. Raises like ``write``."""
+    if said.values.get("o", "-") != "-":
+        write("".join(texts), said)
+        return
+    for text in texts:
+        say(text)
+    flush()
 
 
 def say(text: str) -> None:

@@ -11,7 +11,8 @@ class Gpu(NamedTuple):
     ``driver_bytes`` is the total that the driver prints (nvidia-smi), ``cuda_bytes`` the smaller one that CUDA gives
     to a process; where nobody read that one off a machine ``cuda_total_known`` is False. ``compute_capability`` is
     (major, minor) where NVIDIA defines one, ``gfx`` AMD's name of the instruction set. Rates are dense, bandwidth and
-    FLOPS in decimal units; None where unknown. ``unified`` memory is shared with the host. ``verified`` names the
+    FLOPS in decimal units; None where unknown. ``unified`` memory is shared with the host.
+    ``memory_type`` (HBM3, GDDR6) and ``interconnect`` (NVLink4 900GB/s) are as vendors write them. ``verified`` names the
     fields of the catalogue that have a source beside memory.
     """
 
@@ -31,6 +32,8 @@ class Gpu(NamedTuple):
     gfx: str | None = None
     kind: str = ""
     unified: bool = False
+    memory_type: str = ""
+    interconnect: str = ""
     verified: frozenset[str] = frozenset()
     source: str = ""
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 from kvplan.core.device import Node
 from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held, Pace
 from kvplan.core.workload import Workload
 
 
@@ -95,6 +96,10 @@ class Deployment(Protocol):
         """The cache on the fullest device."""
         ...
 
+    def held(self) -> Held:
+        """What steps read: equal for settings that keep weights and cache alike."""
+        ...
+
     def capacity(self, load: Workload) -> Capacity | None:
         """The pool, for engines that have one; None for those that allocate as they go."""
         ...
@@ -134,6 +139,11 @@ class Engine(Protocol[S]):
         """Formats of checkpoints whose quantization it runs as it is stored: safetensors, gguf."""
         ...
 
+    @property
+    def follows(self) -> Sequence[str]:
+        """Fields of the workload that its settings follow where there is no command; the others change no setting."""
+        ...
+
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """Read an engine command; ``version`` is empty where nobody said one."""
         ...
@@ -152,6 +162,10 @@ class Engine(Protocol[S]):
 
     def limits(self, settings: S) -> tuple[int | None, int | None]:
         """The longest sequence and the most sequences at once that the settings allow, None where nothing limits them."""
+        ...
+
+    def pace(self, settings: S, model: ModelSpec) -> Pace | None:
+        """What of the settings bears on time; None where nobody modeled how long they take (drafting, weights moved in each step)."""
         ...
 
     def shown(self, settings: S) -> Mapping[str, int | float | str | bool | None]:

@@ -3,23 +3,55 @@
 from typing import Literal, NamedTuple
 
 
+class Scan(NamedTuple):
+    """A moment of a mixer that reads its prompt in chunks.
+
+    ``token`` is alive per token, ``chunked`` per token of a prompt that is filled up to whole chunks, ``chunk`` per chunk and
+    ``sequence`` per sequence.
+    """
+
+    token: str
+    chunked: str = ""
+    chunk: str = ""
+    sequence: str = ""
+
+
 class StateMoments(NamedTuple):
     """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels."""
 
     kind: str
-    scan: str
+    scans: tuple[Scan, ...]
     step: str
     chunk_tokens: int = 1
 
 
+def chunked_scan(chunk_tokens: int, *, hidden: str = "3H") -> StateMoments:
+    """Mamba-2: three products of each chunk with itself per head; then chunks' states, with the first, and their sum once more.
+
+    ``hidden`` lives around it.
+    """
+    token, products = f"{hidden} + D + 2C + T", f"{3 * chunk_tokens}fT"
+    scans = tuple(Scan(token, f"{products} + {rest}", "fZ", "2fZ") for rest in ("4fF + 5fD", "3fF + 7fD"))
+    return StateMoments("mamba2", scans, "3H + 3fZ + 2Z", chunk_tokens)
+
+
+def delta_scan(token: str) -> StateMoments:
+    """Gated delta rule in chunks of 64: queries, keys, values and their decayed copies in float32, three products of each chunk with
+    itself per head, and one chunk's values; the state while it is renewed, or all outputs put in order. ``token`` lives around it."""
+    renewing = Scan(token, "4fD + 5fF + 196fT", "", "4fZ + 128fD")
+    ordering = Scan(token, "5fD + 5fF + 196fT", "", "fZ + 128fD")
+    return StateMoments("gated_delta", (renewing, ordering), "3H + 3fZ + C + D", chunk_tokens=64)
+
+
 STATES = (
-    StateMoments("mamba1", "3H + 5D + 3fD + 3fZ", "2H + 5fZ"),
-    StateMoments("mamba2", "2H + 768fT + 4fF + 5fD + 3C + 2D", "2H + 4fZ", chunk_tokens=256),
-    StateMoments("gated_delta", "3H + 6fD + 5fF + 256fT", "3H + 3fZ", chunk_tokens=64),
-    StateMoments("rg_lru", "3H + 14D", "3H + 14D"),
+    StateMoments("mamba1", (Scan("3H + 5D + 3fD + 3fZ"),), "2H + 5fZ"),
+    chunked_scan(256),
+    delta_scan("3H + C + D"),
+    StateMoments("rg_lru", (Scan("3H + 12D"),), "3H + 12D"),
+    StateMoments("short_conv", (Scan("3H + 6C"),), "3H + 6C"),
 )
 """The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
-modeling_recurrent_gemma.py."""
+modeling_recurrent_gemma.py, modeling_lfm2.py."""
 
 
 class ActivationForm(NamedTuple):
@@ -46,18 +78,21 @@ class ActivationForm(NamedTuple):
 
     Before the layer writes its cache: ``attention``, one text for each moment of projecting and rotating q, k and v, and
     ``full_attention`` in its place where layers that see all tokens differ.
-    Around the attention kernel: ``core`` is alive beside the kernel's own tensors, ``context`` for each token attended to.
+    Around the attention kernel: ``core`` is alive beside the kernel's own tensors (``core_alone`` where it differs in a batch of
+    one, whose tensors can be views), ``context`` for each token attended to.
     Eager attention adds ``scores``; ``kept_scores`` of them outlive it, ``eager_context`` is what its products copy.
     After: ``norm``, ``mlp`` and ``moe``; where the last two are empty the engine takes the usual three or two projections.
     ``states`` are the moments of mixers that keep a state.
     Through the whole pass: ``resident``, per token, beside ids, positions and ``rope_tables`` pairs of cos and sin of
-    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, and ``idle_masks`` that are made and
-    that no layer uses. At its end: ``logits``, the copies of the output row.
+    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and
+    that no layer uses. Windows have one mask for the batch, with ``masks_each`` one a sequence; with ``masks_all`` SDPA gets the
+    causal mask of every prompt, although it would need none. At its end: ``logits``, the copies of the output row.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
     are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves
     SDPA only its math kernel, or ``expanded`` before they are cached, which then keeps one for each query head.
-    ``gathers_experts``: decoding copies the experts of each token. ``checked`` is False where nobody compared the form
+    ``gathers_experts``: decoding copies the experts of each token. ``merges_experts``: files hold experts one by one, and loading
+    makes one tensor of them. ``checked`` is False where nobody compared the form
     with a trace of the modeling code: the engine then widens its interval.
     """
 
@@ -65,6 +100,7 @@ class ActivationForm(NamedTuple):
     attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
     full_attention: tuple[str, ...] | None = None
     core: str = "3H + Q"
+    core_alone: str = ""
     context: str = ""
     scores: str = "NL + 2fNL"
     eager_context: str = ""
@@ -78,8 +114,12 @@ class ActivationForm(NamedTuple):
     rope_tables: int = 1
     rope_float32: bool = False
     learned_positions: bool = False
+    constant_bytes: int = 0
     idle_masks: int = 0
+    masks_all: bool = False
+    masks_each: bool = False
     eager_only: bool = False
     kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
     gathers_experts: bool = True
+    merges_experts: bool = True
     checked: bool = False

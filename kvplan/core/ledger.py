@@ -83,12 +83,16 @@ class Refusal(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A flag to change, and what that does to the bytes needed (None where it does not bear on memory)."""
+    """A flag to change, and what that does to the bytes needed (None where it does not bear on memory).
+
+    ``unchecked`` says why no estimate tells whether it is enough, empty where one does or none is needed.
+    """
 
     flag: str
     before: str
     after: str
     effect_bytes: int | None = None
+    unchecked: str = ""
 
 
 class Finding(NamedTuple):

@@ -10,6 +10,9 @@ from kvplan.core.mixers import Mixer
 from kvplan.core.roles import Role
 from kvplan.core.rope import RopeScaling
 
+_LINEAR: tuple[Role, ...] = ("attention", "mlp", "expert", "shared_expert", "mixer")
+_NARROW = 16  # convolutions have as many columns as taps, which is never more
+
 Shard = Literal["replicated", "column", "row", "kv", "vocab", "expert"]
 
 
@@ -36,6 +39,11 @@ class WeightGroup(NamedTuple):
     def n_params(self) -> int:
         """Distinct parameters in the group."""
         return 0 if self.tied_to or self.role == "scale" else self.rows * self.cols * self.n_copies
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is the matrix of a linear layer inside a decoder layer, which engines quantize while they load."""
+        return self.role in _LINEAR and self.cols > _NARROW and self.tied_to is None
 
     def n_bytes(self, model_dtype: str) -> int:
         """Bytes as stored, each row in whole blocks of its element type."""

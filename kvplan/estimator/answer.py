@@ -1,13 +1,16 @@
 """The answer to an estimate; ``render`` turns it into text or JSON."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Node, Place
 from kvplan.core.engine import Capacity, Flag
 from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, Verdict
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
+
+if TYPE_CHECKING:
+    from kvplan.perf import Performance
 
 
 class PlaceTotal(NamedTuple):
@@ -57,6 +60,7 @@ class Estimate(NamedTuple):
     predicted_log: tuple[str, ...]
     not_modeled: tuple[NotModeled, ...]
     findings: tuple[Finding, ...]
+    performance: "Performance | None" = None
 
     @property
     def fullest(self) -> PlaceTotal:

@@ -22,22 +22,39 @@ def workload(
     Raises RequestError for numbers that make no sense or are beyond the command's limits, or a prompt longer than the context.
     """
     most_tokens, most_sequences = limits
-    usual = most_tokens or min(DEFAULT_CTX_TOKENS, model.max_ctx_tokens or DEFAULT_CTX_TOKENS)
-    ctx = _within(parse_count(options.ctx, option="--ctx") if options.ctx is not None else usual, most_tokens, "--ctx")
-    batch = _within(parse_count(options.batch, option="--batch") if options.batch is not None else 1, most_sequences, "--batch")
-    prompt = parse_count(options.prompt, option="--prompt") if options.prompt is not None else max(1, ctx - 1)
-    if prompt > ctx:
+    usual = most_tokens or usual_ctx(model)
+    ctx = within(parse_count(options.ctx, option="--ctx") if options.ctx is not None else usual, most_tokens, "--ctx")
+    batch = within(parse_count(options.batch, option="--batch") if options.batch is not None else 1, most_sequences, "--batch")
+    prompt = None if options.prompt is None else parse_count(options.prompt, option="--prompt")
+    return checked(ctx, batch, prompt), (*_default_ctx(options, ctx, most_tokens), *_beyond_limit(model, ctx))
+
+
+def checked(ctx_tokens: int, batch: int, prompt_tokens: int | None) -> Workload:
+    """The demand in numbers; without a prompt all but the last token are one.
+
+    Raises RequestError for a prompt longer than the context, and for more tokens than any machine holds.
+    """
+    prompt = max(1, ctx_tokens - 1) if prompt_tokens is None else prompt_tokens
+    if prompt > ctx_tokens:
         raise RequestError(
             "bad_number",
-            f"--prompt: {prompt} tokens are more than the {ctx} of --ctx",
+            f"--prompt: {prompt} tokens are more than the {ctx_tokens} of --ctx",
             hint="--ctx holds prompt and output together; raise it or shorten the prompt",
         )
-    if ctx * batch > MAX_TOKENS:
-        raise RequestError("bad_number", f"--ctx {ctx} × --batch {batch}: more tokens than any machine holds", hint="lower one of them")
-    return Workload(ctx, batch, prompt), (*_default_ctx(options, ctx, most_tokens), *_beyond_limit(model, ctx))
+    if ctx_tokens * batch > MAX_TOKENS:
+        raise RequestError(
+            "bad_number", f"--ctx {ctx_tokens} × --batch {batch}: more tokens than any machine holds", hint="lower one of them"
+        )
+    return Workload(ctx_tokens, batch, prompt)
 
 
-def _within(wanted: int, most: int | None, option: str) -> int:
+def usual_ctx(model: ModelSpec) -> int:
+    """Tokens of a sequence where nobody says how many."""
+    return min(DEFAULT_CTX_TOKENS, model.max_ctx_tokens or DEFAULT_CTX_TOKENS)
+
+
+def within(wanted: int, most: int | None, option: str) -> int:
+    """``wanted``. Raises RequestError where it is beyond ``most``, which a command allows."""
     if most is not None and wanted > most:
         what = "tokens in a sequence" if option == "--ctx" else "sequences at once"
         raise RequestError("beyond_limit", f"{option} {wanted}: the command allows {most} {what}", hint=f"raise that, or lower {option}")

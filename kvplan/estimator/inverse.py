@@ -5,7 +5,7 @@ from itertools import count
 
 from kvplan.core.device import Node, Place
 from kvplan.core.engine import Capacity, Deployment
-from kvplan.core.ledger import Interval, Verdict
+from kvplan.core.ledger import Entry, Interval, Verdict
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
 
@@ -23,6 +23,14 @@ def usable_bytes(deployment: Deployment, place: Place) -> int | None:
     """What this engine may use of a place; None where nobody said how large that is."""
     own = deployment.usable_bytes(place.id)
     return place.usable_bytes if own is None else own
+
+
+def places(node: Node, entries: tuple[Entry, ...]) -> tuple[Place, ...]:
+    """The node's places, and the host where something lies there; without a known GPU and anything on one, the host alone."""
+    found, used = node.places(), {entry.place for entry in entries}
+    if "host" in used and all(place.id != "host" for place in found):
+        found = (*found, Place("host", None))
+    return found if node.gpus or "host" not in used else tuple(place for place in found if place.id in used)
 
 
 def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | None) -> Capacity | None:

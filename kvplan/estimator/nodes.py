@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from typing import NamedTuple
 
 from kvplan.core.device import UNKNOWN_NODE, Gpu, Node
 from kvplan.core.engine import Deployment
-from kvplan.core.ledger import Entry
+from kvplan.core.ledger import Entry, Interval
+from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
 from kvplan.estimator.answer import Candidate, Estimate
 
@@ -23,15 +25,40 @@ def n_devices(shown: Mapping[str, object]) -> int:
     return math.prod(ways for key in ("tp", "pp", "dp", "pcp") if isinstance(ways := shown.get(key), int))
 
 
-def fits_on(deploy: Deploy, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Candidate, ...]:
+class Tried(NamedTuple):
+    """A deployment on so many of a card, and by how much each workload misses what is there."""
+
+    deployment: Deployment
+    short: Callable[[Workload], Interval]
+
+
+class Stock:
+    """Nodes with what is deployed on them, made when first asked for and kept for other workloads."""
+
+    def __init__(self, deploy: Deploy) -> None:
+        """Nothing yet."""
+        self.deploy = deploy
+        self._tried: dict[tuple[int, str], Tried | None] = {}
+
+    def at(self, n: int, gpu: Gpu) -> Tried | None:
+        """``n`` cards ``gpu``; None where the engine does not use all of them."""
+        key = n, gpu.id
+        if key not in self._tried:
+            node = Node(id=gpu.id, source="flag", gpus=(gpu,) * n)
+            deployment = self.deploy(node)
+            self._tried[key] = None if deployment is None else Tried(deployment, inverse.shortage(deployment, node))
+        return self._tried[key]
+
+
+def fits_on(stock: Stock, gpus: tuple[Gpu, ...], found: Estimate) -> tuple[Candidate, ...]:
     """Up to three nodes on which the workload fits for certain and that the engine takes: single cards, then two, four or eight equal
     ones, those of the least memory first. ``gpus`` are sorted by size."""
-    anywhere = deploy(UNKNOWN_NODE) if found.refusals else None
+    anywhere = stock.deploy(UNKNOWN_NODE) if found.refusals else None
     if anywhere is not None and anywhere.refusals:  # no card cures that
         return ()
-    if gpus and found.fullest.place.id == "host" and _leaves_alone(deploy, gpus[0], found):
+    if gpus and found.fullest.place.id == "host" and _leaves_alone(stock, gpus[0], found):
         return ()
-    return tuple(islice(_Search(deploy, found).fitting(_by_size(gpus)), MOST))
+    return tuple(islice(_Search(stock, found).fitting(_by_size(gpus)), MOST))
 
 
 def _by_size(gpus: tuple[Gpu, ...]) -> Iterator[tuple[int, Gpu]]:
@@ -40,17 +67,17 @@ def _by_size(gpus: tuple[Gpu, ...]) -> Iterator[tuple[int, Gpu]]:
     yield from sorted(((n, gpu) for n in SIZES[1:] for gpu in gpus), key=lambda node: node[0] * node[1].cuda_bytes)
 
 
-def _leaves_alone(deploy: Deploy, gpu: Gpu, found: Estimate) -> bool:
+def _leaves_alone(stock: Stock, gpu: Gpu, found: Estimate) -> bool:
     """Whether what was asked for runs on the host, whatever card there is."""
-    deployment = deploy(Node(id=gpu.id, source="flag", gpus=(gpu,)))
-    return deployment is not None and deployment.need_bytes("gpu0", found.workload).high == 0
+    tried = stock.at(1, gpu)
+    return tried is not None and tried.deployment.need_bytes("gpu0", found.workload).high == 0
 
 
 class _Search:
     """Tries nodes, and learns from the first of so many cards what each of those must hold at least."""
 
-    def __init__(self, deploy: Deploy, found: Estimate) -> None:
-        self._deploy, self._load = deploy, found.workload
+    def __init__(self, stock: Stock, found: Estimate) -> None:
+        self._stock, self._load = stock, found.workload
         ways, here = n_devices(found.settings), found.fullest
         kept = _kept(here.needed.low, [entry for entry in found.entries if entry.listed])
         self._least = {n: kept * min(ways, n) // n for n in SIZES}  # more ranks divide a card's share at best evenly
@@ -63,15 +90,14 @@ class _Search:
                 yield from self._tried(n, gpu)
 
     def _tried(self, n: int, gpu: Gpu) -> Iterator[Candidate]:
-        node = Node(id=gpu.id, source="flag", gpus=(gpu,) * n)
-        deployment = self._deploy(node)
-        if deployment is None:
+        tried = self._stock.at(n, gpu)
+        if tried is None:
             del self._least[n]
             return
-        short = inverse.shortage(deployment, node)(self._load)
+        short = tried.short(self._load)
         if short.high > 0:
-            self._learn(n, deployment)
-        elif not deployment.refusals:
+            self._learn(n, tried.deployment)
+        elif not tried.deployment.refusals:
             yield Candidate(gpu.id, n, -short.best)
 
     def _learn(self, n: int, deployment: Deployment) -> None:

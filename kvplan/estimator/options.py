@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TypedDict
 
     class Keywords(TypedDict, total=False):
@@ -27,6 +28,33 @@ if TYPE_CHECKING:
         budget: str
         ram: str
         host: str
+        calibration: str
+
+    Several = int | str | Iterable[int] | Iterable[str]
+    Words = str | Iterable[str]
+
+    class Lists(TypedDict, total=False):
+        """The options of ``kvplan.sweep``: each a value or several."""
+
+        ctx: Several
+        batch: Several
+        prompt: Several
+        engine: Words
+        dtype: Words
+        kv_dtype: Words
+        attn: Words
+        cache: Words
+        forward: Words
+        usage: Words
+        tp: Several
+        pp: Several
+        dp: Several
+        ep: Several
+        gpu: Words
+        gpus: Several
+        budget: Words
+        ram: Words
+        host: Words
 
 
 class Options(NamedTuple):
@@ -53,6 +81,7 @@ class Options(NamedTuple):
     budget: str | None = None
     ram: str | None = None
     host: str | None = None
+    calibration: str | None = None
 
 
 def in_words(model: str, options: "Keywords") -> Options:

@@ -50,3 +50,11 @@ def _named(asked: str, engine: str) -> Precision:
             hint=f"{reader_of(scheme.format)}; with {engine} say {', '.join(paper.names(*formats))}",
         )
     return Precision(None, scheme.name)
+
+
+def runs(form: str, *engines: str) -> str:
+    """The first of ``engines`` that runs a checkpoint of this form as it lies, else the first."""
+    from kvplan.specs import paper
+
+    scheme = paper.find(form)
+    return next((name for name in engines if scheme is None or scheme.format in find_engine(name).formats), engines[0])

@@ -3,6 +3,7 @@
 A file begins with ``# KV322: note`` (``# kv_cache: term``), then the summary on a line of its own, then sections.
 """
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -61,8 +62,6 @@ def find(said: str) -> Page:
     name = by_fold.get(_folded(said))
     if name is not None:
         return read(name)
-    if _may_be_a_log(said):
-        raise RequestError("not_modeled", f"'{said}': logs can't be explained yet, only rules and terms", hint="kvplan explain KV322")
     near = [by_fold[match] for match in near_matches(_folded(said), by_fold)]
     hint = f"did you mean {' or '.join(repr(match) for match in near)}?" if near else "`kvplan rules` lists the rules"
     raise RequestError("unknown_page", f"no rule or term '{said}'", hint=hint)
@@ -82,5 +81,8 @@ def _folded(name: str) -> str:
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
-def _may_be_a_log(said: str) -> bool:
-    return said == "-" or "/" in said or said.endswith(_LOGS) or ("\0" not in said and Path(said).exists())
+def may_be_a_log(said: str) -> bool:
+    """Whether ``said`` is meant as a file, or stdin, and not as a page: pages come first."""
+    if _folded(said) in {_folded(name) for name in ids()}:
+        return False
+    return said == "-" or "/" in said or said.endswith(_LOGS) or os.path.lexists(said)

@@ -145,6 +145,8 @@ def _gpu(gpu_id: str) -> Gpu:
         gfx=isa if isa.startswith("gfx") else None,
         kind=row["kind"],
         unified=bool(row["unified"]),
+        memory_type=row["memory_type"],
+        interconnect=row["interconnect"],
         verified=verified,
         source=row["source"],
     )

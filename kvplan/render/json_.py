@@ -1,10 +1,15 @@
 """An Estimate as the JSON object of the contract: every key present, null where it does not apply."""
 
+from typing import TYPE_CHECKING
+
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import Entry, Finding, Interval
 from kvplan.estimator.answer import Estimate, PlaceTotal
 from kvplan.render.envelope import enveloped
 from kvplan.render.formula import substituted
+
+if TYPE_CHECKING:
+    from kvplan.perf import Performance
 
 
 def estimate(answer: Estimate) -> dict[str, object]:
@@ -24,13 +29,13 @@ def estimate(answer: Estimate) -> dict[str, object]:
             "phases": {**answer.phases._asdict(), "peak": answer.phases.peak},
             "kv": {**answer.kv._asdict(), "groups": [group._asdict() for group in answer.kv.groups]},
             "capacity": None if answer.capacity is None else _capacity(answer.capacity),
-            "performance": None,
+            "performance": performance(answer.performance),
             "refusals": [refusal._asdict() for refusal in answer.refusals],
             "verdict": answer.verdict,
             "fits_on": [candidate._asdict() for candidate in answer.fits_on],
             "predicted_log": list(answer.predicted_log),
             "not_modeled": [item._asdict() for item in answer.not_modeled],
-            "findings": [_finding(finding) for finding in answer.findings],
+            "findings": [finding(found) for found in answer.findings],
         }
     )
 
@@ -75,13 +80,14 @@ def _entry(entry: Entry) -> dict[str, object]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, object]:
+def finding(found: Finding) -> dict[str, object]:
+    """A finding with its ways out."""
     return {
-        "rule": finding.rule,
-        "level": finding.level,
-        "message": finding.message,
-        "hint": finding.hint,
-        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in finding.fixes],
+        "rule": found.rule,
+        "level": found.level,
+        "message": found.message,
+        "hint": found.hint,
+        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in found.fixes],
     }
 
 
@@ -103,6 +109,13 @@ def _capacity(capacity: Capacity) -> dict[str, object]:
         "max_ctx_tokens": capacity.max_ctx_tokens,
         "max_batch": capacity.max_batch,
     }
+
+
+def performance(found: "Performance | None") -> dict[str, object] | None:
+    """The key ``performance``: four ranges, null where the speed is not known."""
+    if found is None:
+        return None
+    return {name: getattr(found, name)._asdict() for name in ("ttft_s", "tpot_s", "decode_tokens_per_s", "requests_per_s")}
 
 
 def _sizes(prefix: str, size: Interval) -> dict[str, int]:

@@ -141,7 +141,7 @@ class Spread(_Strict):
 
 
 class Performance(_Strict):
-    """How it will feel; null until throughput is modeled."""
+    """How it will feel; null where no GPU is named, its rates are not known, it does not run, or weights wait on the host."""
 
     ttft_s: Spread
     tpot_s: Spread

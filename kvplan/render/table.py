@@ -1,6 +1,8 @@
 """Plain tables: no boxes, two-space gutters, words to the left and numbers to the right."""
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Sequence[tuple[str, ...]], *, left: frozenset[int] = frozenset({0})) -> list[str]:
@@ -12,3 +14,18 @@ def aligned(rows: Sequence[tuple[str, ...]], *, left: frozenset[int] = frozenset
         ).rstrip()
         for row in rows
     ]
+
+
+def middled(words: str, width: int) -> str:
+    """``words`` in at most ``width`` signs: of longer ones the middle is left out."""
+    if len(words) <= width:
+        return words
+    head = width // 2
+    return f"{words[:head]}…{words[len(words) - (width - head - 1) :]}"
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """One line of comma-separated values; None is empty."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerow(cells)
+    return written.getvalue()

@@ -6,8 +6,6 @@ from kvplan.core.engine import Capacity
 from kvplan.core.ledger import Entry, Interval
 from kvplan.core.units import GIB, KIB, MIB, format_size
 from kvplan.estimator.answer import Estimate
-from kvplan.render import shares
-from kvplan.render.formula import substituted
 
 Paint = Callable[[str, str], str]
 
@@ -20,8 +18,9 @@ def estimate(answer: Estimate, *, explain: bool, paint: Paint) -> str:
     """The whole answer, ending in a newline."""
     blocks = [heading(answer), *_tables(answer, paint), verdict(answer, paint)]
     if explain:
-        blocks += [explanation(entry) for entry in answer.entries if entry.size.high]
-        blocks += [cache_plan(answer), phases(answer), not_counted(answer), _model_facts(answer)]
+        from kvplan.render import explained
+
+        blocks += explained.blocks(answer)
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -73,7 +72,8 @@ def _remark(entry: Entry, answer: Estimate) -> str:
 
 def verdict(answer: Estimate, paint: Paint) -> str:
     """Whether it fits, what is left, and what else would fit."""
-    return "\n".join((*_refusal_lines(answer, paint), *_device_lines(answer, paint), *_capacity_lines(answer), *_fits_on_lines(answer)))
+    fit = (*_refusal_lines(answer, paint), *_device_lines(answer, paint), *_capacity_lines(answer))
+    return "\n".join((*fit, *_speed_lines(answer), *_fits_on_lines(answer)))
 
 
 def _refusal_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
@@ -142,54 +142,16 @@ def _some(count: int | None) -> str:
     return f"{count:,}" if count else "none"
 
 
+def _speed_lines(answer: Estimate) -> Iterable[str]:
+    if answer.performance is not None:
+        from kvplan.render import speed
+
+        yield from speed.lines(answer.performance)
+
+
 def _fits_on_lines(answer: Estimate) -> Iterable[str]:
     if answer.fits_on:
         cards = (candidate.gpu if candidate.n_devices == 1 else f"{candidate.n_devices} × {candidate.gpu}" for candidate in answer.fits_on)
         yield "smallest that fit: " + " · ".join(cards)
     elif answer.verdict in ("unknown", "does_not_fit"):
         yield "fits on nothing in the catalogue"
-
-
-def phases(answer: Estimate) -> str:
-    """Live tensor bytes in each phase."""
-    named = (
-        ("load", answer.phases.load_peak_bytes),
-        ("prefill", answer.phases.prefill_peak_bytes),
-        ("decode", answer.phases.decode_peak_bytes),
-    )
-    rows = [f"  {name}: {size:,} B" for name, size in named if size is not None]
-    return "\n".join(["peaks of live tensors", *rows])
-
-
-def not_counted(answer: Estimate) -> str:
-    """What is known of and stands in no line above."""
-    rows = [f"  {item.message}" for item in answer.not_modeled]
-    return "\n".join(["not counted", *rows]) if rows else ""
-
-
-def explanation(entry: Entry) -> str:
-    """One entry: its formula with numbers, its bounds, its source."""
-    size = entry.size
-    bytes_ = f"= {size.best:,} B" if size.low == size.high else f"≈ {size.best:,} B ({size.low:,} – {size.high:,})"
-    return f"{entry.name} ({entry.basis})\n  {substituted(entry)}\n  {bytes_}\n  source: {entry.source}"
-
-
-def cache_plan(answer: Estimate) -> str:
-    """Which layers keep what."""
-    kv = answer.kv
-    lines = ["cache plan"]
-    for group in kv.groups:
-        window = f", window {group.window_tokens:,}" if group.window_tokens else ""
-        lines.append(f"  {group.n_layers} {group.kind} layers{window}: {group.bytes_per_token_per_layer:,} B per token and layer")
-    if kv.state_bytes_per_sequence:
-        lines.append(f"  {kv.state_bytes_per_sequence:,} B of state per sequence, whatever its length")
-    lines.append(f"  the mathematics needs {kv.ideal_bytes:,} B, this engine takes {kv.reserved_bytes:,} B")
-    lines.append(f"  the next token adds {kv.marginal_bytes_per_token:,} B to each sequence")
-    return "\n".join(lines)
-
-
-def _model_facts(answer: Estimate) -> str:
-    model = answer.model
-    limit = f"{model.max_ctx_tokens:,} positions" if model.max_ctx_tokens else "no position limit"
-    head = f"  {model.architecture}: {model.n_layers} layers, {limit}, stored as {shares.stored_as(model)}"
-    return "\n".join(["model", head, *(f"  {line}".rstrip() for line in (*shares.by_role(model), "", *shares.besides(model)))]).rstrip()

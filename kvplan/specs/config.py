@@ -20,6 +20,23 @@ class ConfigError(RequestError):
         super().__init__("bad_config", f"{where}: {message}", hint=hint)
 
 
+class UnknownArchitectureError(ConfigError):
+    """An architecture that no adapter knows and that is not plainly like another; ``named`` is whether Transformers may know it."""
+
+    def __init__(self, where: str, message: str, *, hint: str = "", named: bool = False) -> None:
+        """``where`` is the file and the key; ``named``: the config says all that Transformers goes by."""
+        super().__init__(where, message, hint=hint)
+        self.named = named
+
+    def offering(self, ref: str) -> None:
+        """Add to the hint how the model at ``ref`` can be traced, where that is likely to work."""
+        if self.named and ref != "-":
+            import shlex  # only errors need it
+
+            command = f"kvplan verify {shlex.quote(ref)} --backend trace"
+            self.hint = f"if Transformers knows it, `{command}` tells what it takes; {self.hint}"
+
+
 class Config:
     """One mapping of a config.json. A key that is null counts as absent, except for ``optional_integer``.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from kvplan.core.errors import did_you_mean
 from kvplan.core.forms import ActivationForm
 from kvplan.core.model import Caveat, ModelSpec
-from kvplan.specs.config import Config, ConfigError
+from kvplan.specs.config import Config, UnknownArchitectureError
 from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.decoder import Style, decoder, rotary_dim
 
@@ -31,16 +31,17 @@ _GATED_ACTS = ("silu", "swish")
 def build_llama_like(cfg: Config, *, known: Callable[[], Iterable[str]]) -> ModelSpec:
     """A ModelSpec by likeness, marked inexact and with a warning.
 
-    Raises ConfigError that says what is missing, or which keys speak of something LLaMA doesn't have.
+    Raises UnknownArchitectureError that says what is missing, or which keys speak of something LLaMA doesn't have.
     ``known`` gives the model types that adapters claim, for near matches.
     """
     model_type = cfg.text("model_type", default="") or cfg.class_name()
     reason = _unlike(cfg)
     if reason is not None:
-        raise ConfigError(
+        raise UnknownArchitectureError(
             f"{cfg.where}: model_type",
             f"unknown architecture '{model_type}', {reason}: its memory can't be told from this file",
             hint=did_you_mean(model_type, known()) or "`kvplan models` lists what is known; a spec file may name a known model_type",
+            named=cfg.has("model_type") and bool(cfg.class_name()) and not (cfg.has("auto_map") or cfg.has("quantization_config")),
         )
     bias = cfg.flag("attention_bias", default=False)
     heads = read_heads(cfg, cfg.integer("hidden_size"))

@@ -3,12 +3,20 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kvplan.verifier import timings
+from kvplan.verifier.timings import Timings
+
 
 class Job(NamedTuple):
     """One run to measure: the model of ``config`` with random weights, a prefill of ``prompt_tokens``, then decode to ``ctx_tokens``.
 
     ``device`` is ``cuda``, ``cpu`` or ``trace``; ``attn``, ``cache`` and ``forward`` are those of the Transformers engine. A model
     whose parameters take more than ``max_bytes`` (None: the memory that is free) is refused before anything is allocated.
+
+    Without ``use_cache`` each decode step runs all tokens again. The first pass counts memory; ``n_repeats`` more are timed after
+    ``n_warmup`` that nobody timed, the first one among them. Where ``padded``, half of the
+    first sequence is padding on its left. ``weights`` is the folder of a checkpoint to load instead.
+    ``gpu`` and ``capability`` are the name and compute capability (``9.0``) of the GPU to pretend in a trace.
     """
 
     id: str
@@ -22,14 +30,23 @@ class Job(NamedTuple):
     cache: str = "dynamic"
     forward: str = "generate"
     max_bytes: int | None = None
+    use_cache: bool = True
+    n_warmup: int = 1
+    n_repeats: int = 0
+    padded: bool = False
+    weights: str | None = None
+    gpu: str | None = None
+    capability: str | None = None
 
 
 class Snapshot(NamedTuple):
     """Memory at one moment, None where nobody tells.
 
     The first four are those of torch's caching allocator, peaks since the phase began; on the CPU and in a trace the first two
-    are the bytes of live tensors, each storage once, as operators make them and let go of them. ``process_bytes`` and
-    ``device_used_bytes`` are the driver's (what it reserves for itself not counted), ``free_bytes`` is CUDA's.
+    are the bytes of live tensors, each storage once, as operators make them and let go of them. A trace of a GPU follows both
+    allocators of torch: ``peak_expandable_bytes`` is what expandable segments would have reserved. ``process_bytes`` and
+    ``device_used_bytes`` are the driver's (what it reserves for itself not counted), ``free_bytes`` is CUDA's; on the CPU the
+    process's resident bytes, and their peak, are the kernel's.
     """
 
     allocated_bytes: int | None = None
@@ -39,6 +56,8 @@ class Snapshot(NamedTuple):
     process_bytes: int | None = None
     device_used_bytes: int | None = None
     free_bytes: int | None = None
+    peak_expandable_bytes: int | None = None
+    peak_process_bytes: int | None = None
 
 
 class Built(NamedTuple):
@@ -60,6 +79,7 @@ class Phase(NamedTuple):
     """A prefill (one step) or the decode steps after it: memory at its end, peaks within it.
 
     ``kv_bytes`` and ``state_bytes`` are what the cache's tensors hold at the end, views counted as the storage behind them.
+    ``kernels`` are those that a trace's attention took.
     """
 
     n_steps: int
@@ -67,6 +87,7 @@ class Phase(NamedTuple):
     kv_bytes: int
     state_bytes: int
     memory: Snapshot
+    kernels: str | None = None
 
 
 class Device(NamedTuple):
@@ -80,7 +101,9 @@ class Device(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The answer. ``outcome`` is ``ran``, ``oom``, ``refused`` (too large) or ``failed``; what was not reached is None."""
+    """The answer. ``outcome`` is ``ran``, ``oom``, ``refused`` (too large, or other weights) or ``failed``; what was not reached is
+    None. ``built`` is the memory when the model was made or loaded, its peak that of the loading; ``loaded`` is it before the run.
+    """
 
     job: Job
     outcome: str
@@ -93,17 +116,19 @@ class Record(NamedTuple):
     loaded: Snapshot | None = None
     prefill: Phase | None = None
     decode: Phase | None = None
+    timings: Timings | None = None
+    built: Snapshot | None = None
 
 
 def to_json(record: Record) -> dict[str, object]:
     """The record as JSON values."""
-    return {key: _plain(value) for key, value in record._asdict().items()}
+    return {key: plain(value) for key, value in record._asdict().items()}
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A named tuple as a mapping, at any depth."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(item) for key, item in value._asdict().items()}
+        return {key: plain(item) for key, item in value._asdict().items()}
     return value
 
 
@@ -114,9 +139,11 @@ def from_json(data: dict[str, Any]) -> Record:
         "device": Device,
         "before": Snapshot,
         "model": Built,
+        "built": Snapshot,
         "loaded": Snapshot,
         "prefill": _phase,
         "decode": _phase,
+        "timings": read_timings,
     }
     parts = {key: kind(**data[key]) for key, kind in kinds.items() if data[key] is not None}
     return Record(**{**data, **parts})
@@ -124,3 +151,8 @@ def from_json(data: dict[str, Any]) -> Record:
 
 def _phase(*, memory: dict[str, Any], **rest: Any) -> Phase:
     return Phase(**rest, memory=Snapshot(**memory))
+
+
+def read_timings(**data: Any) -> Timings:
+    """The timings that ``plain`` made a mapping of. Raises KeyError or TypeError for anything else."""
+    return timings.from_json(data)

@@ -212,3 +212,10 @@ def test_a_gguf_is_not_taken_for_what_transformers_makes_of_it(kvplan: Run, tmp_
     assert "unpacks to 16 bits" in found.err
     assert "kvplan models" in found.err
     assert kvplan("models", str(path)).code == 0
+
+
+@pytest.mark.parametrize("command", ["estimate", "sweep", "recommend", "compare", "report", "explain", "check"])
+def test_words_too_long_for_a_file(kvplan: Run, command: str) -> None:
+    for word in ("x" * 10_000, "a/" * 5_000):
+        extra = {"recommend": ("--gpu", "l4"), "compare": (word,)}.get(command, ())
+        assert word[:200] in refused(kvplan, command, word, *extra)

@@ -63,17 +63,18 @@ def test_an_unknown_page_gets_near_matches(kvplan: Run, said: str, complaint: st
     assert complaint in refused(kvplan, "explain", said)
 
 
-def test_logs_are_refused_for_now(kvplan: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_a_log_is_read_as_one(kvplan: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "serving").write_text("GPU KV cache size: 27,861 tokens")
-    for said in ("-", "serving", "logs/vllm", "vllm.log"):
-        assert f"'{said}': logs can't be explained yet, only rules and terms" in refused(kvplan, "explain", said)
+    assert "27,861" in kvplan("explain", "serving").out
+    for said in ("logs/vllm", "vllm.log"):
+        assert f"{said}: No such file or directory" in refused(kvplan, "explain", said)
     (tmp_path / "weights").write_text("a file of the name of a term")
     assert kvplan("explain", "weights").code == 0
 
 
 def test_explain_needs_a_word(kvplan: Run) -> None:
-    assert "no RULE or TERM was named" in refused(kvplan, "explain")
+    assert "no LOG, RULE or TERM was named" in refused(kvplan, "explain")
 
 
 def test_rules_are_listed_and_filtered(kvplan: Run) -> None:

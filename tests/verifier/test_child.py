@@ -11,9 +11,9 @@ from tests.verifier.smi import fake_smi
 torch = pytest.importorskip("torch", exc_type=ImportError)
 pytest.importorskip("transformers", exc_type=ImportError)
 
-from kvplan.verifier.child import passes  # noqa: E402 - needs torch
+from kvplan.verifier.child import loop  # noqa: E402 - needs torch
+from kvplan.verifier.child.attached import CudaMeter  # noqa: E402
 from kvplan.verifier.child.held import cache_bytes  # noqa: E402
-from kvplan.verifier.child.meters import CudaMeter  # noqa: E402
 
 pytestmark = pytest.mark.torch
 MIB = 2**20
@@ -37,7 +37,7 @@ def test_a_gpu_is_read_before_and_after(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert meter.free_bytes() == 5
     meter.settle()
     assert calls == ["synchronize", "empty_cache", "reset_peak_memory_stats"]
-    assert tuple(meter.snapshot()) == (1, 2, 3, 4, None, 512 * MIB, 5)
+    assert tuple(meter.snapshot()) == (1, 2, 3, 4, None, 512 * MIB, 5, None, None)
 
 
 @pytest.mark.parametrize("name", ["cache", "past_key_values", "cache_params"])
@@ -46,12 +46,12 @@ def test_the_cache_argument_by_its_names(name: str) -> None:
     module = torch.nn.Linear(1, 1)
     module.forward = lambda: None
     module.forward.__signature__ = inspect.Signature([parameter])
-    assert passes._cache_name(module) == name
+    assert loop.cache_name(module) == name
 
 
 def test_a_model_without_a_cache_is_refused() -> None:
     with pytest.raises(ValueError, match="takes no cache"):
-        passes._cache_name(torch.nn.Linear(1, 1))
+        loop.cache_name(torch.nn.Linear(1, 1))
 
 
 def test_views_count_as_the_storage_they_keep_alive() -> None:

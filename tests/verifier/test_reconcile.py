@@ -8,8 +8,9 @@ from kvplan.core.ledger import Entry, Interval, Phases, exactly
 from kvplan.core.ledger import Term as Name
 from kvplan.core.units import GIB, MIB
 from kvplan.estimator import Estimate, estimate
-from kvplan.verifier.reconcile import Term, reconcile
+from kvplan.verifier.reconcile import reconcile
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot
+from kvplan.verifier.term import Term
 
 LLAMA: dict[str, object] = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
@@ -76,7 +77,11 @@ def by_name(terms: tuple[Term, ...]) -> dict[tuple[str, str], Term]:
 def test_every_term_of_a_run_that_agrees(estimated: Estimate) -> None:
     terms = by_name(reconcile(estimated, RECORD))
     assert all(term.ok for term in terms.values())
-    assert {name: (term.estimate.best, term.measured_bytes) for name, term in terms.items()} == {
+    assert {name: term.measured_bytes for name, term in terms.items() if term.estimate is None} == {
+        ("reserved", "prefill"): 3 * GIB - 500 * MIB,
+        ("reserved", "decode"): 3 * GIB - 500 * MIB,
+    }
+    assert {name: (term.estimate.best, term.measured_bytes) for name, term in terms.items() if term.estimate} == {
         ("weights", "load"): (PARAMETER_BYTES, PARAMETER_BYTES),
         ("kv_cache", "decode"): (KV_BYTES, KV_BYTES),
         ("peak", "prefill"): (PARAMETER_BYTES + KV_BYTES + 2 * GIB,) * 2,
@@ -87,6 +92,12 @@ def test_every_term_of_a_run_that_agrees(estimated: Estimate) -> None:
         ("runtime_context", "load"): (500 * MIB, 500 * MIB),
         ("total", "peak"): (3 * GIB, 3 * GIB),
     }
+
+
+def test_the_peak_of_loading_is_compared_where_a_checkpoint_was_loaded(estimated: Estimate) -> None:
+    loaded = RECORD._replace(job=RECORD.job._replace(weights="."), built=Snapshot(peak_allocated_bytes=PARAMETER_BYTES + 128))
+    assert by_name(reconcile(estimated, loaded))["load_peak", "load"].measured_bytes == PARAMETER_BYTES
+    assert ("load_peak", "load") not in by_name(reconcile(estimated, loaded._replace(built=Snapshot())))
 
 
 def test_weights_and_cache_have_no_tolerance(estimated: Estimate) -> None:
@@ -134,7 +145,9 @@ def test_a_run_that_ran_out_of_memory_is_compared_as_far_as_it_got(estimated: Es
 @pytest.mark.parametrize(
     ("kind", "terms"),
     [
-        pytest.param("trace", {"weights", "kv_cache", "peak", "activations"}, id="a trace knows tensors alone"),
+        pytest.param(
+            "trace", {"weights", "kv_cache", "peak", "activations", "workspace", "allocator", "reserved"}, id="a trace has no driver"
+        ),
         pytest.param("cpu", {"weights", "kv_cache"}, id="a processor has kernels of its own"),
     ],
 )

@@ -1,13 +1,19 @@
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from kvplan.verifier import files
+from kvplan.core.errors import RequestError
+from kvplan.verifier import files, verify
 from kvplan.verifier.process import dumps
 from kvplan.verifier.record import Built, Device, Job, Phase, Record, Snapshot, from_json
-from kvplan.verifier.shrink import cut, tiny
+from kvplan.verifier.timings import Pass, summary
 
+ROOT = Path(__file__).parent.parent.parent
 RECORD = Record(
     job=Job("meta-llama/Llama-2-7b", {"model_type": "llama", "layer_types": ["a"]}, "float16", 4096, 8, 4088, max_bytes=7),
     outcome="ran",
@@ -19,6 +25,7 @@ RECORD = Record(
     model=Built("LlamaForCausalLM", "sdpa", 1, 2, 3, 0.5),
     loaded=Snapshot(allocated_bytes=4),
     prefill=Phase(1, 0.25, 5, 0, Snapshot(peak_allocated_bytes=6)),
+    timings=summary([Pass(0.5, (0.25, 0.5)), Pass(0.75, (0.25, 0.25))], batch=8, n_warmup=1, build_s=0.5),
 )
 
 
@@ -56,23 +63,46 @@ def test_a_record_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_cutting_layers() -> None:
-    config: dict[str, object] = {"num_hidden_layers": 4, "layer_types": ["a", "b", "c", "d"], "eos_token_id": [1, 2, 3], "hidden_size": 64}
-    assert cut(config, 2) == {**config, "num_hidden_layers": 2, "layer_types": ["a", "b"]}
-    assert cut(config, 4) is config
-    assert cut({"n_layer": 3}, 1) == {"n_layer": 1}
-    assert cut({"hidden_size": 1}, 1) == {"hidden_size": 1}
-    assert cut({"text_config": config, "vision_config": {"num_hidden_layers": 9}}, 1)["vision_config"] == {"num_hidden_layers": 9}
+def test_a_folder_that_can_not_be_written_to_is_known_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RequestError, match="file: File exists"):
+        verify("llama-2-7b", record_in=tmp_path / "file")
+    with pytest.raises(RequestError, match="Not a directory"):
+        verify("llama-2-7b", record_in=tmp_path / "file" / "folder")
 
 
-def test_tiny() -> None:
-    config: dict[str, object] = {
-        "num_hidden_layers": 4,
-        "vocab_size": 32000,
-        "num_experts": 128,
-        "num_local_experts": 4,
-        "pad_token_id": 31999,
-    }
-    small = {"num_hidden_layers": 2, "vocab_size": 1024, "num_experts": 8, "num_local_experts": 4, "pad_token_id": 0}
-    assert tiny(config) == small
-    assert tiny({"text_config": config}) == {"text_config": small}
+def test_an_interruption_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(RECORD, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_ends_the_measuring_process(tmp_path: Path) -> None:
+    """SIGINT to kvplan alone, as from a supervisor: the process that holds the GPU must not live on.
+
+    Both hold a named pipe open, which ends when neither lives any more: nothing is waited for by the clock.
+    """
+    pipe, child = tmp_path / "pipe", tmp_path / "python"
+    os.mkfifo(pipe)
+    child.write_text(
+        f"#!{sys.executable}\nimport signal, sys, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsys.stdin.read()\n"
+        f"with open({str(pipe)!r}, 'w') as told:\n    print('here', file=told, flush=True)\n"
+        "    time.sleep(60)\n    told.write('survived')\n"
+    )
+    child.chmod(0o755)
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
+        "from kvplan.verifier.process import measure; from kvplan.verifier.record import Job\n"
+        f"held = open({str(pipe)!r}, 'w')\n"
+        f"measure(Job('x', {{}}, 'float32', 2, 1, 1), timeout_s=600, python={str(child)!r})"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, start_new_session=True, cwd=ROOT)
+    with pipe.open(encoding="utf-8") as told:
+        assert told.readline() == "here\n"
+        parent.send_signal(signal.SIGINT)
+        assert told.read() == ""
+    assert parent.wait() != 0

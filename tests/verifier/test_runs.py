@@ -58,9 +58,10 @@ def test_fewer_layers_and_a_record(tmp_path: Path) -> None:
     torch_or_skip()
     found = verify(write(tmp_path, LLAMA), ctx=24, prompt=20, backend="cpu", n_layers=1, record_in=tmp_path / "records", timeout_s=240)
     assert found.ok
+    assert found.estimate
     assert found.estimate.model.n_layers == 1
-    assert found.saved is not None
-    assert json.loads(found.saved.read_text())["job"]["config"]["num_hidden_layers"] == 1
+    (file,) = found.saved
+    assert json.loads(file.read_text())["job"]["config"]["num_hidden_layers"] == 1
 
 
 @pytest.mark.torch

@@ -1,6 +1,5 @@
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,64 +9,81 @@ import pytest
 from kvplan.core.errors import RequestError, UnavailableError
 from kvplan.core.units import GIB, KIB
 from kvplan.hardware import nvml
-from kvplan.render.verification import as_json, text
+from kvplan.render.verification import text
 from kvplan.verifier import checks, verify
 from kvplan.verifier.configs import config_of
-from kvplan.verifier.process import ChildError, measure
-from kvplan.verifier.record import Device, Job, Record, Snapshot, to_json
-from kvplan.verifier.verification import timings
+from kvplan.verifier.record import Job
 from tests.gguf.writing import header, llama, llama_tensors
 from tests.hardware.memory import fake_memory, hide_memory
 from tests.verifier.models import LLAMA, write
+from tests.verifier.pretended import child, ended, no_child, pretend_torch
 
 if TYPE_CHECKING:
     from kvplan.estimator.options import Keywords
-
-
-def forbid_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: object, **__: object) -> object:
-        raise AssertionError("a process was started")
-
-    monkeypatch.setattr(subprocess, "run", run)
-
-
-def pretend_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    from kvplan.verifier.run import RunKeywords
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param({"gpu": "h100-sxm"}, "not on h100-sxm", id="another GPU"),
+        pytest.param({"gpu": "h100-sxm", "backend": "cpu"}, "not on h100-sxm", id="another GPU"),
+        pytest.param({"gpu": "h100-sxm:8", "backend": "trace"}, "a trace is of one GPU", id="a trace of several GPUs"),
+        pytest.param({"gpu": "h100-sxm", "gpus": "2", "backend": "trace"}, "a trace is of one GPU", id="a trace of two GPUs"),
+        pytest.param({"gpu": "h100-smx", "backend": "trace"}, "h100-smx", id="a trace of no known GPU"),
         pytest.param({"budget": "24GiB"}, "not on 24GiB", id="a budget"),
         pytest.param({"gpus": "2"}, "not on 2 GPUs", id="two GPUs"),
         pytest.param({"cache": "quantized"}, "no quantized cache", id="a cache that random weights can't show"),
         pytest.param({"kv_dtype": "float8_e4m3fn"}, "no quantized cache", id="a cache of fewer bits"),
         pytest.param({"kv_dtype": "float32"}, "not in float32", id="a cache of more bits"),
-        pytest.param({"dtype": "int4"}, "int4 needs real ones", id="quantized weights"),
+        pytest.param({"dtype": "int4"}, "plain types of torch, not int4", id="quantized weights"),
     ],
 )
-def test_what_is_not_run_so(options: "Keywords", words: str, tmp_path: Path) -> None:
+def test_what_is_not_run_so(options: "RunKeywords", words: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError) as caught:
         verify(write(tmp_path, LLAMA), **options)
     assert words in caught.value.message
     assert caught.value.hint
 
 
-def test_quantized_weights_are_not_random(tmp_path: Path) -> None:
-    quantized = LLAMA | {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}}
-    with pytest.raises(RequestError, match="needs real ones"):
-        verify(write(tmp_path, quantized))
+@pytest.mark.parametrize("options", [{"n_layers": 0}, {"warmup": 0}, {"repeats": -1}])
+def test_counts_have_a_least(options: "RunKeywords") -> None:
+    with pytest.raises(RequestError, match="expected a whole number from"):
+        verify("llama-2-7b", **options)
+
+
+AWQ: dict[str, object] = LLAMA | {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True}}
+
+
+def test_quantized_weights_are_run_as_plain_ones_of_the_same_shapes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jobs: list[Job] = []
+
+    def answer(job: Job) -> str:
+        jobs.append(job)
+        return ended("ran", "trace")
+
+    pretend_torch(monkeypatch)
+    child(monkeypatch, answer)
+    found = verify(write(tmp_path, AWQ), ctx="24", backend="trace", no_cache=True)
+    assert [(job.dtype, job.use_cache) for job in jobs] == [("bfloat16", True), ("bfloat16", False)]
+    assert found.estimate
+    assert found.estimate.model.quantization is None
+    assert "the weights are stored quantized: run, and estimated, in bfloat16" in text(found)
+
+
+def test_quantized_weights_are_not_run_where_they_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="plain types of torch, not fp8") as caught:
+        verify(write(tmp_path, LLAMA), dtype="fp8")
+    assert "--dtype bfloat16 runs the same shapes" in caught.value.hint
 
 
 def test_weights_in_no_type_of_torch_are_not_run(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="none in float8_e5m2"):
+    with pytest.raises(RequestError, match="not float8_e5m2"):
         verify(write(tmp_path, LLAMA | {"dtype": "float8_e5m2"}))
 
 
 def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    forbid_runs(monkeypatch)
+    no_child(monkeypatch)
     with pytest.raises(UnavailableError) as caught:
         verify(write(tmp_path, LLAMA))
     assert caught.value.exit_code == 3
@@ -78,7 +94,7 @@ def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp
 def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     pretend_torch(monkeypatch)
-    forbid_runs(monkeypatch)
+    no_child(monkeypatch)
     with pytest.raises(UnavailableError, match="no attached GPU"):
         verify(write(tmp_path, LLAMA), backend="cuda")
 
@@ -109,7 +125,7 @@ def test_the_size_is_guarded_before_anything_is_allocated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, available_bytes: int | None, kind: str
 ) -> None:
     pretend_torch(monkeypatch)
-    forbid_runs(monkeypatch)
+    no_child(monkeypatch)
     if available_bytes is None:
         hide_memory(monkeypatch, tmp_path)
     else:
@@ -133,73 +149,3 @@ def test_configs(tmp_path: Path) -> None:
     (tmp_path / "m.gguf").write_bytes(head + bytes(n_data))
     with pytest.raises(RequestError, match="found a GGUF file"):
         config_of(str(tmp_path / "m.gguf"))
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        pytest.param("import sys; sys.stderr.write('boom'); sys.exit(7)", "code 7: boom", id="dies"),
-        pytest.param("print('no record')", "wrote nothing", id="babbles"),
-        pytest.param("import os; os.kill(os.getpid(), 9)", "was killed", id="is killed"),
-        pytest.param("import time; time.sleep(60)", "within 0.5 s", id="hangs"),
-    ],
-)
-def test_a_process_that_gives_no_record(tmp_path: Path, script: str, words: str) -> None:
-    python = tmp_path / "python"
-    python.write_text(f"#!{sys.executable}\n{script}\n")
-    python.chmod(0o755)
-    with pytest.raises(ChildError, match=words):
-        measure(Job("x", {}, "float32", 2, 1, 1), timeout_s=0.5 if "sleep" in script else 60, python=str(python))
-
-
-def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stdout: str = "", code: int = 0) -> None:
-    """The measuring process at the border: it ends with this."""
-    pretend_torch(monkeypatch)
-    fake_memory(monkeypatch, tmp_path, total_bytes=64 * GIB, available_bytes=64 * GIB)
-    done = subprocess.CompletedProcess([], code, stdout, "boom")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
-
-
-def ended(outcome: str, device: str = "cpu") -> str:
-    job = Job("x", LLAMA, "bfloat16", 24, 1, 23, device=device)
-    record = Record(job, outcome, "words of the run", "2026-11-29T12:00:00Z", {}, Device(device, "x86_64", None, None, None), Snapshot())
-    return json.dumps(to_json(record))
-
-
-def test_a_process_that_dies_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answered(monkeypatch, tmp_path, code=3)
-    with pytest.raises(UnavailableError, match="code 3: boom"):
-        verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
-
-
-@pytest.mark.parametrize("outcome", ["failed", "refused"])
-def test_a_run_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str) -> None:
-    answered(monkeypatch, tmp_path, stdout=ended(outcome))
-    with pytest.raises(UnavailableError, match="words of the run"):
-        verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
-
-
-def test_running_out_of_memory_is_an_answer_and_not_ok(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answered(monkeypatch, tmp_path, stdout=f"a library's chatter\n{ended('oom')}\n")
-    found = verify(write(tmp_path, LLAMA), ctx="24", backend="cpu")
-    assert not found.ok
-    assert found.terms == ()
-    assert as_json(found)["timings"] == {"build_s": None, "prefill_s": None, "decode_step_s": None}
-
-
-def test_a_trace_needs_no_memory_and_says_what_it_can_not_see(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    given: dict[str, dict[str, str]] = {}
-
-    def run(*_: object, env: dict[str, str], **__: object) -> "subprocess.CompletedProcess[str]":
-        given["env"] = env
-        return subprocess.CompletedProcess([], 0, ended("ran", "trace"), "")
-
-    pretend_torch(monkeypatch)
-    hide_memory(monkeypatch, tmp_path)
-    monkeypatch.setattr(subprocess, "run", run)
-    found = verify("llama-3-70b", ctx="32k", batch="8", backend="trace")
-    assert given["env"]["CUDA_VISIBLE_DEVICES"] == ""
-    assert as_json(found)["tier"] == "trace"
-    assert as_json(found)["unseen"]
-    assert set(timings(found.record).values()) == {None}
-    assert "not seen: scratch within kernels" in text(found)

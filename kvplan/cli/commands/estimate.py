@@ -4,6 +4,7 @@ import sys
 
 from kvplan.cli import options, streams
 from kvplan.cli.command import Command, Option, Said
+from kvplan.cli.pasted import pasted
 from kvplan.core.errors import EXIT_NO, EXIT_OK, RequestError
 from kvplan.estimator import Estimate, Options, answer
 
@@ -30,29 +31,11 @@ def run(said: Said) -> int:
 
 
 def _options(said: Said) -> Options:
-    command = _command(said)
+    command = pasted(said)
     if not said.words and not command:
         raise RequestError("usage", "no MODEL was named", hint="kvplan estimate llama-2-7b; `kvplan models` shows all")
     known = {name: value for name, value in said.values.items() if name in Options._fields}
     return Options(model=said.words[0] if said.words else None, command=command, **known)
-
-
-def _command(said: Said) -> tuple[str, ...]:
-    """The engine's own command: the words after ``--``, or those of a file as a shell would part them."""
-    if "command_file" not in said.values:
-        return said.after
-    if said.after:
-        raise RequestError("contradiction", "--command-file: there is a command after -- already", hint="give one of them")
-    import shlex
-    from pathlib import Path
-
-    from kvplan.specs.files import read_text
-
-    name = said.values["command_file"]
-    try:
-        return tuple(shlex.split(read_text(Path(name)), comments=True))
-    except ValueError as problem:
-        raise RequestError("bad_file", f"{name}: {problem}", hint="close the quotation") from None
 
 
 def _rendered(found: Estimate, said: Said) -> str:
@@ -90,8 +73,9 @@ COMMAND = Command(
         *options.WORKLOAD,
         *options.PRECISION,
         *options.ENGINE,
-        Option("--command-file", "Read the engine's command from FILE; - is stdin.", "Engine", "FILE"),
+        options.COMMAND_FILE,
         *options.HARDWARE,
+        Option("--calibration", "Take the overheads that `verify --save-calibration FILE` measured on this GPU.", "Hardware", "FILE"),
         *options.OUTPUT,
         Option("--explain", "Show each formula with its numbers and its source.", "Output"),
         Option("--require-fit", "Exit 1 when it does not fit.", "Output"),

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from kvplan.core.device import Node
 from kvplan.core.ledger import Finding, Fix
 from kvplan.core.model import ModelSpec
-from kvplan.engines.llamacpp.context import resolved
+from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.fit import by_hand
 from kvplan.engines.llamacpp.rules import VERSIONS, rules_for
 from kvplan.engines.llamacpp.settings import Settings
 
 
-def advice(model: ModelSpec, settings: Settings, node: Node) -> tuple[Finding, ...]:
+def advice(model: ModelSpec, settings: Settings, node: Node, context: Context) -> tuple[Finding, ...]:
     """Notes on the build, on contexts that slots divide or share, on --fit, and on what a server keeps in the host's memory."""
-    return (*_build(settings), *_slots(model, settings), *_fit(settings, node), *_draft(model, settings))
+    return (*_build(settings), *_slots(model, settings, context), *_fit(settings, node), *_draft(model, settings))
 
 
 def _build(settings: Settings) -> Iterator[Finding]:
@@ -22,11 +22,11 @@ def _build(settings: Settings) -> Iterator[Finding]:
         yield Finding("KV330", "warning", message, "compare with the buffer sizes in its log")
 
 
-def _slots(model: ModelSpec, settings: Settings) -> Iterator[Finding]:
+def _slots(model: ModelSpec, settings: Settings, context: Context) -> Iterator[Finding]:
     """Source: the most frequent surprise in public reports: -c is the context of all slots together, and pads up."""
     if settings.n_parallel == 1 or settings.app in ("bench", "ollama"):
         return
-    context, n = resolved(model, settings), settings.n_parallel
+    n = settings.n_parallel
     if settings.kv_unified:
         yield Finding("KV331", "note", f"{n} slots share one cache of {context.n_ctx:,} tokens: not each of them can fill it")
         return

@@ -3,12 +3,14 @@
 Source: llama.cpp b11434 src/llama-kv-cache.cpp, llama-kv-cache-iswa.cpp, llama-kv-cache-dsv4.cpp, llama-memory-recurrent.cpp.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvplan.core.dtypes import dtype
 from kvplan.core.model import LayerRun, ModelSpec
+from kvplan.core.remembered import Remembered
 from kvplan.core.units import ceil_div, ceil_to
-from kvplan.engines.llamacpp.context import Context
+from kvplan.engines.llamacpp.context import Context, flash_attn
 from kvplan.engines.llamacpp.rows import Kind, Row, rows
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -58,19 +60,63 @@ class Cache(NamedTuple):
         return sum(held.n_bytes for held in self.held)
 
 
-def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> Cache:
-    """The caches of ``runs``: the model's own layers, or its next-token layers in a context of theirs."""
+class Rate(NamedTuple):
+    """What equal layers, ``first`` and those behind it, have of one cache: bytes of a cell's key and value in each layer."""
+
+    first: int
+    n_layers: int
+    row: Row
+    k_bytes: int
+    v_bytes: int
+
+
+_known: Remembered[tuple[Rate, ...]] = Remembered(256)
+
+
+def rates(model: ModelSpec, settings: Settings) -> tuple[Rate, ...]:
+    """Bytes of cells of the model's own layers."""
+    key = (settings.type_k, settings.type_v, flash_attn(model, settings))
+    return _known.get(model, key, lambda: rates_of(model, settings, model.runs))
+
+
+def rates_of(model: ModelSpec, settings: Settings, runs: tuple[LayerRun, ...]) -> tuple[Rate, ...]:
+    """Bytes of cells of ``runs``: the model's own layers, or its next-token layers in a context of theirs."""
     kept = [rows(model, run.layer) for run in runs]
-    widest = 0 if context.flash_attn else max((row.v_elems for each in kept for row in each if row.kind in ("full", "swa")), default=0)
-    pools: dict[Kind, Pool] = {}
-    held, start = [], 0
+    flash = flash_attn(model, settings)
+    widest = 0 if flash else max((row.v_elems for each in kept for row in each if row.kind in ("full", "swa")), default=0)
+    found, start = [], 0
     for run, each in zip(runs, kept, strict=True):
-        for row in each:
-            if row.kind not in pools:
-                pools[row.kind] = pool(row, settings, context)
-            held.append(Held(start, run.n_layers, row, *_sizes(row, pools[row.kind], settings, widest)))
+        found += [Rate(start, run.n_layers, row, *_sizes(row, settings, widest)) for row in each]
         start += run.n_layers
+    return tuple(found)
+
+
+def cache(model: ModelSpec, settings: Settings, context: Context, runs: tuple[LayerRun, ...]) -> Cache:
+    """The caches of ``runs`` in a context."""
+    found = rates(model, settings) if runs is model.runs else rates_of(model, settings, runs)
+    return in_pools(found, pools(kinds(found), settings, context))
+
+
+def kinds(found: tuple[Rate, ...]) -> dict[Kind, Row]:
+    """The first row of each kind of cache."""
+    first: dict[Kind, Row] = {}
+    for rate in found:
+        first.setdefault(rate.row.kind, rate.row)
+    return first
+
+
+def in_pools(found: tuple[Rate, ...], pools: dict[Kind, Pool]) -> Cache:
+    """The caches whose cells take ``found``, so many as ``pools`` have."""
+    held = []
+    for first, n_layers, row, k_bytes, v_bytes in found:
+        cells = pools[row.kind].n_cells
+        held.append(Held(first, n_layers, row, cells * k_bytes, cells * v_bytes))
     return Cache(pools, tuple(held))
+
+
+def pools(kinds: Mapping[Kind, Row], settings: Settings, context: Context) -> dict[Kind, Pool]:
+    """Cells of each kind of cache, by a row of each."""
+    return {kind: pool(row, settings, context) for kind, row in kinds.items()}
 
 
 def pool(row: Row, settings: Settings, context: Context) -> Pool:
@@ -86,10 +132,9 @@ def pool(row: Row, settings: Settings, context: Context) -> Pool:
     return Pool(ceil_to(min(context.n_ctx_seq, windows + context.n_ubatch), context.cell_pad), streams)
 
 
-def _sizes(row: Row, held_in: Pool, settings: Settings, widest: int) -> tuple[int, int]:
-    """Bytes of keys and of values. Without flash attention values lie transposed, as wide in each layer as in the widest."""
-    cells = held_in.n_cells
+def _sizes(row: Row, settings: Settings, widest: int) -> tuple[int, int]:
+    """Bytes of a cell's key and value. Without flash attention values lie transposed, as wide in each layer as in the widest."""
     if row.kind == "state":
-        return cells * _STATE.row_bytes(row.k_elems), cells * _STATE.row_bytes(row.v_elems)
+        return _STATE.row_bytes(row.k_elems), _STATE.row_bytes(row.v_elems)
     v_elems = max(widest, row.v_elems) if row.v_elems and row.kind != "indexer" else row.v_elems
-    return cells * dtype(settings.type_k).row_bytes(row.k_elems), cells * dtype(settings.type_v).row_bytes(v_elems)
+    return dtype(settings.type_k).row_bytes(row.k_elems), dtype(settings.type_v).row_bytes(v_elems)

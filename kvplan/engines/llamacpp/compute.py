@@ -9,16 +9,20 @@ from typing import NamedTuple
 
 from kvplan.core.ledger import Interval
 from kvplan.core.model import ModelSpec
-from kvplan.engines.llamacpp.cache import Cache, Pool
+from kvplan.core.remembered import Remembered, once
+from kvplan.engines.llamacpp.cache import Pool
 from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.devices import CPU, Layout
+from kvplan.engines.llamacpp.frame import Frame
 from kvplan.engines.llamacpp.graphs.builder import Plan
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
+from kvplan.engines.llamacpp.graphs.nodes import ALIGNMENT
+from kvplan.engines.llamacpp.graphs.sampled import Sampled
 from kvplan.engines.llamacpp.graphs.schedule import reserved
-from kvplan.engines.llamacpp.remembered import Remembered
 from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 from kvplan.engines.llamacpp.tables import names
+from kvplan.engines.llamacpp.tail import logits
 
 _PIPELINE_COPIES = 4  # GGML_SCHED_MAX_COPIES
 _REPEATED = 3  # layers of a kind after which nothing changes any more
@@ -40,28 +44,47 @@ class Reserved(NamedTuple):
         return Interval(best * (100 - below) // 100, best, best * (100 + above) // 100)
 
 
-def compute(model: ModelSpec, settings: Settings, context: Context, cache: Cache, layout: Layout, overridden: frozenset[int]) -> Reserved:
+def compute(frame: Frame, settings: Settings, context: Context, pools: Mapping[Kind, Pool]) -> Reserved:
     """The buffers that one context reserves."""
+    model, layout, overridden = frame.model, frame.layout, frame.weights.overridden
     n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
-    found = dict(_graph(model, settings, _plan(model, settings, context, cache), layout, overridden))
-    rows = logits(model, context, cache, layout, n_copies)
+    found = dict(_graph(frame, settings, _plan(frame, settings, context, pools), n_copies))
+    rows = logits(model, context, pools, layout, n_copies)
     found[layout.output] = max(found.get(layout.output, 0), rows)
     return Reserved(found, _spread(model, settings, context, layout, overridden))
 
 
-_known: Remembered[dict[int, int]] = Remembered(1024)
+_known: Remembered[Sampled] = Remembered(4096)
 
 
-def _graph(model: ModelSpec, settings: Settings, plan: Plan, layout: Layout, overridden: frozenset[int]) -> dict[int, int]:
-    """Bytes by device but for the logits; equal graphs of one model object are laid out once."""
-    n_copies = _PIPELINE_COPIES if pipelined(settings, layout) else 1
+def _graph(frame: Frame, settings: Settings, plan: Plan, n_copies: int) -> dict[int, int]:
+    """Bytes by device but for the logits; graphs of one model object that differ in the cells of growing caches alone are known together.
 
-    def lay_out() -> dict[int, int]:
-        stages = _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
-        return reserved(graph_of(model.model_type, plan, stages, layout.output, 0), n_copies)
+    Memory is rounded to 32 bytes, and so is only linear in numbers of cells that are multiples of that.
+    """
+    model, layout, overridden = frame.model, frame.layout, frame.weights.overridden
+    cells = plan.pools["full"][0] if "full" in plan.pools else 0
+    growing = [kind for kind in _GROWING if kind in plan.pools and plan.pools[kind][0] == cells] if cells % ALIGNMENT == 0 else []
 
-    sizes = (*plan[:5], tuple(plan.pools.items()), plan.k_type, plan.v_type)
-    return _known.get(model, (sizes, layout, overridden, settings.offload_kqv, n_copies), lay_out)
+    def lay_out(n: int) -> tuple[dict[int, int], bytes]:
+        sized = plan._replace(pools={kind: (n if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()})
+        stages = _staged.get(model, (layout, overridden, settings.offload_kqv), lambda: _told(model, settings, layout, overridden))
+        return reserved(graph_of(model.model_type, sized, stages, layout.output, 0), n_copies)
+
+    pools = tuple([(kind, 0 if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()])
+    key = (*plan[:5], pools, plan.k_type, plan.v_type, layout, overridden, settings.offload_kqv, n_copies)
+    return _known.get(model, key, lambda: Sampled(_CELLS)).peaks(cells, lay_out)
+
+
+_staged: Remembered[list[Stage]] = Remembered(256)
+
+
+def _told(model: ModelSpec, settings: Settings, layout: Layout, overridden: frozenset[int]) -> list[Stage]:
+    return _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
+
+
+_GROWING = ("full", "indexer")
+_CELLS = 256
 
 
 def pipelined(settings: Settings, layout: Layout) -> bool:
@@ -70,24 +93,22 @@ def pipelined(settings: Settings, layout: Layout) -> bool:
     return len(layout.names) > 1 and layout.all_offloaded and plain and not (settings.cpu_moe or settings.n_cpu_moe or settings.n_cpu_ffn)
 
 
-def _plan(model: ModelSpec, settings: Settings, context: Context, cache: Cache) -> Plan:
-    widths: dict[str, int] = {}
-    for held in cache.held:
-        widths[held.row.kind] = max(widths.get(held.row.kind, 0), held.row.v_elems)
+def _plan(frame: Frame, settings: Settings, context: Context, pools: Mapping[Kind, Pool]) -> Plan:
     return Plan(
-        hidden=model.hidden_size,
+        hidden=frame.model.hidden_size,
         n_tokens=context.n_tokens,
         n_seqs=context.n_seq_max,
         n_outputs=context.n_outputs,
         flash_attn=context.flash_attn,
-        pools={kind: (pool.cells, pool.streams) for kind, pool in cache.pools.items()},
+        pools={kind: (pool.cells, pool.streams) for kind, pool in pools.items()},
         k_type=_kind(settings.type_k),
         v_type=_kind(settings.type_v),
-        v_elems=widths,
-        **_beside(model),
+        v_elems=frame.widths,
+        **_beside(frame.model),
     )
 
 
+@once
 def _beside(model: ModelSpec) -> dict[str, int]:
     """Elements per token beside the residual stream: inputs of each layer (Gemma 4), and streams beside it (Gemma 3n).
 
@@ -133,50 +154,13 @@ def _telling(stages: list[Stage], enough: int) -> list[Stage]:
     return [*found, *stages[-last:]]
 
 
-def masks(context: Context, pools: Mapping[Kind, Pool]) -> list[int]:
-    """Bytes of the masks, one for each cache of keys."""
-    elem = 2 if context.flash_attn else 4
-    return [pool.cells * context.n_tokens * elem for kind, pool in pools.items() if kind in ("full", "swa", "indexer")]
-
-
-def logits(model: ModelSpec, context: Context, cache: Cache, layout: Layout, n_copies: int) -> int:
-    """The end of the graph: rows of logits, and what is there beside them; nothing where they fit where a mask was.
-
-    Source: measured on b11434.
-    """
-    row = 4 * model.hidden_size
-    rows = 4 * model.vocab_size * context.n_outputs
-    given, whole = masks(context, cache.pools), row * context.n_tokens
-    if layout.output >= 0 and not layout.all_offloaded:  # the last layer's input, and the output's norm
-        return rows + row * context.n_outputs
-    if rows <= max(given, default=0):
-        return 0
-    beside = 5 if layout.output == CPU else 4 if n_copies == 1 else 9
-    return n_copies * sum(given) + (beside + _hole(model, sum(given), whole)) * whole + 40 * context.n_tokens + rows
-
-
-def _hole(model: ModelSpec, given: int, whole: int) -> int:
-    """1 where the masks' memory is taken by what is too small for it: dense, gated feed-forwards behind a norm."""
-    run = model.runs[-1]
-    feeds, known = run.layer.ffns, names(model)[-1]
-    mixer = run.layer.mixers[0] if run.layer.mixers else None
-    if mixer is None or mixer.kind not in ("full", "sliding") or "attn_qkv" in known:
-        return 0
-    if len(feeds) != 1 or feeds[0].kind != "dense" or "ffn_gate" not in known:
-        return 0
-    inner = feeds[0].intermediate * whole // model.hidden_size
-    least = 1 if mixer.n_kv_heads == mixer.n_heads else 2
-    return 1 if least * whole <= given < (2 if "ffn_norm" in known else 1) * inner else 0
-
-
 def _spread(model: ModelSpec, settings: Settings, context: Context, layout: Layout, overridden: frozenset[int]) -> tuple[int, int]:
     """Narrow where the graph was held against measurements, wide where its steps are only like the architecture's."""
-    mixers = {mixer for run in model.runs for mixer in run.layer.mixers}
-    if not mixers or any(mixer.kind not in _MEASURED or getattr(mixer, "indexer", None) for mixer in mixers):
+    measured, scans = _known_steps(model)
+    if not measured:
         return 30, 60
     if layout.names and not settings.offload_kqv:
         return 60, 25
-    scans = any(mixer.kind in ("mamba1", "mamba2") for mixer in mixers)
     if scans and (layout.names or context.n_seq_max > _FEW):
         return 25, 40
     if not context.flash_attn or overridden or (layout.output >= 0 and not layout.all_offloaded):
@@ -185,3 +169,11 @@ def _spread(model: ModelSpec, settings: Settings, context: Context, layout: Layo
 
 
 _FEW = 2
+
+
+@once
+def _known_steps(model: ModelSpec) -> tuple[bool, bool]:
+    """Whether all steps of the model were measured, and whether some are scans."""
+    mixers = {mixer for run in model.runs for mixer in run.layer.mixers}
+    odd = any(mixer.kind not in _MEASURED or getattr(mixer, "indexer", None) for mixer in mixers)
+    return bool(mixers) and not odd, any(mixer.kind in ("mamba1", "mamba2") for mixer in mixers)

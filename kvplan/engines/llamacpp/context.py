@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import ceil_div, ceil_to
-from kvplan.engines.llamacpp.rules import rules_for
+from kvplan.engines.llamacpp.rules import Rules, rules_for
 from kvplan.engines.llamacpp.settings import Settings
 
 _CELL_PAD, _PLAIN_CELL_PAD = 256, 32
@@ -46,6 +46,7 @@ def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> 
     each = ceil_div(padded, n_seq) if rules.cell_pad == "flash_attn" else max(1, padded // n_seq)  # rounded up where cells are padded alone
     n_ctx_seq = padded if settings.kv_unified else ceil_to(each, rules.ctx_pad)
     n_tokens = ceil_to(min(asked, n_ubatch), n_seq)
+    flash = flash_attn(model, settings)
     return Context(
         n_ctx=padded if settings.kv_unified else max(padded, n_ctx_seq * n_seq),
         n_ctx_seq=n_ctx_seq,
@@ -57,16 +58,16 @@ def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> 
         n_outputs=min(n_tokens, _most_outputs(settings, n_batch)),
         n_kept=n_seq,
         n_rollback=rollback(model, settings),
-        flash_attn=flash_attn(model, settings),
-        cell_pad=_cell_pad(model, settings),
+        flash_attn=flash,
+        cell_pad=_cell_pad(rules, flash_attn=flash),
     )
 
 
-def _cell_pad(model: ModelSpec, settings: Settings) -> int:
-    match rules_for(settings.version)[0].cell_pad:
+def _cell_pad(rules: Rules, *, flash_attn: bool) -> int:
+    match rules.cell_pad:
         case "never":
             return 1
-        case "flash_attn" if not flash_attn(model, settings):
+        case "flash_attn" if not flash_attn:
             return _PLAIN_CELL_PAD
         case _:
             return _CELL_PAD

@@ -5,16 +5,18 @@ from functools import cached_property
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
-from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, total
+from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import advice, entries, log, report
 from kvplan.engines.llamacpp.devices import CPU
-from kvplan.engines.llamacpp.fit import fitted
+from kvplan.engines.llamacpp.fit import laid_out
 from kvplan.engines.llamacpp.fitting import capacity
 from kvplan.engines.llamacpp.laid import Laid
+from kvplan.engines.llamacpp.needs import needs
 from kvplan.engines.llamacpp.notes import not_modeled
-from kvplan.engines.llamacpp.refusals import refusals
+from kvplan.engines.llamacpp.refusals import MAX_SEQUENCES
 from kvplan.engines.llamacpp.settings import Settings
 
 
@@ -28,19 +30,19 @@ class Deployment:
     @cached_property
     def _laid(self) -> Laid:
         model, settings, node = self._asked
-        return Laid(model, fitted(model, settings, node), node)
+        return laid_out(model, settings, node)
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
         """What llama.cpp says no to."""
-        return refusals(self._laid.model, self._laid.settings, self._laid.node)
+        return self._laid.frame.refusals[self._laid.settings.n_parallel > MAX_SEQUENCES]
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What the flags do that they don't show."""
-        model, asked, node = self._asked
+        (model, asked, node), n_ctx = self._asked, self._laid.settings.n_ctx
         return (
-            *advice.advice(model, asked._replace(n_ctx=self._laid.settings.n_ctx), node),
+            *advice.advice(model, asked if asked.n_ctx == n_ctx else asked._replace(n_ctx=n_ctx), node, self._laid.context),
             *advice.moved(model, asked, self._laid.settings),
         )
 
@@ -61,7 +63,11 @@ class Deployment:
         """What the process holds at ``place``: it starts with all of it or not at all."""
         if place != "host" and not self._asked[1].devices:
             return ZERO
-        return total(entry.size for entry in self._entries if entry.place == place)
+        return self._needs.get(place, ZERO)
+
+    @cached_property
+    def _needs(self) -> dict[str, Interval]:
+        return needs(self._laid)
 
     def resolved(self) -> Mapping[str, int]:
         """Contexts and batches as the model and the slots make them."""
@@ -80,6 +86,10 @@ class Deployment:
     def kv(self, load: Workload) -> KvPlan:
         """The cache over all devices."""
         return report.kv_plan(self._laid, load)
+
+    def held(self) -> Held:
+        """What steps read: the weights as ``--fit`` places them."""
+        return self._laid.frame.held
 
     def capacity(self, load: Workload) -> Capacity | None:
         """The longest context and the most slots that fit the node; None where no accelerator is known."""

@@ -1,5 +1,6 @@
 """Which device each layer runs on: how many are offloaded, and how several devices share them."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from kvplan.core.device import Node
@@ -31,7 +32,13 @@ class Layout(NamedTuple):
 
 
 def layout(settings: Settings, node: Node, n_blocks: int) -> Layout:
-    """Where ``n_blocks`` (next-token layers included) and the output go.
+    """Where ``n_blocks`` (next-token layers included) and the output go: the same for all contexts."""
+    return _layout(settings._replace(n_ctx=0, n_parallel=0), node, n_blocks)
+
+
+@lru_cache(maxsize=1024)
+def _layout(settings: Settings, node: Node, n_blocks: int) -> Layout:
+    """The layout of settings without a context.
 
     Source: llama.cpp b11434 src/llama-model.cpp, load_tensors: i_gpu_start, splits, get_layer_buft_list.
     """

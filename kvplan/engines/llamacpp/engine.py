@@ -6,6 +6,7 @@ from types import MappingProxyType
 from kvplan.core.device import Node
 from kvplan.core.engine import Deployment, Parsed
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Pace
 from kvplan.core.units import ceil_to
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import command, presets, resolve, spelled
@@ -19,6 +20,7 @@ class LlamaCppEngine:
     name: str = command.NAME
     versions: Sequence[str] = VERSIONS
     formats = ("gguf",)
+    follows: Sequence[str] = ("ctx_tokens", "batch")
     options: Mapping[str, str] = MappingProxyType({"kv_dtype": resolve.KV_TYPES})
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
@@ -52,6 +54,14 @@ class LlamaCppEngine:
         pad = rules_for(settings.version)[0].ctx_pad
         tokens = settings.n_ctx if settings.kv_unified else ceil_to(settings.n_ctx // settings.n_parallel, pad)
         return (tokens or None), settings.n_parallel
+
+    def pace(self, settings: Settings, model: ModelSpec) -> Pace | None:
+        """Micro-batches through the layers of one card after the other, or of all at once; drafting is not modeled."""
+        if settings.drafting is not None or not settings.devices or not settings.offload_kqv:
+            return None
+        ways = len(settings.devices) if settings.split_mode in ("row", "tensor") else 1
+        stages = len(settings.devices) if settings.split_mode == "layer" else 1
+        return Pace("ggml", chunk_tokens=settings.n_ubatch, eager_scores=settings.flash_attn == "off", tp=ways, pp=stages)
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every plain setting but the version, which the answer shows beside them."""

@@ -38,7 +38,15 @@ def of_process(laid: Laid) -> Iterator[Entry]:
     if drafter is not None:
         for entry in (*_weights(drafter), *_caches(drafter), *_graph(drafter)):
             yield entry._replace(term="draft_model", name=f"drafter: {entry.name}")
-    yield from _host(laid)
+    yield from _process(laid)
+    yield from _checkpoints(laid)
+
+
+def standing(laid: Laid) -> Iterator[Entry]:
+    """What no context changes, where nothing drafts and no projector is asked for."""
+    yield from _weights(laid)
+    yield from _devices(laid)
+    yield from _process(laid)
 
 
 def _line(laid: Laid, term: Term, name: str, buffer: str, size: Interval, *said: str) -> Entry:
@@ -109,7 +117,7 @@ def _devices(laid: Laid) -> Iterator[Entry]:
             yield _line(laid, "allocator", "padding", buffer, exactly(padding), "last rows filled, tensors aligned to 128 bytes", source)
 
 
-def _host(laid: Laid) -> Iterator[Entry]:
+def _process(laid: Laid) -> Iterator[Entry]:
     yield _line(laid, "runtime_context", "process", "CPU", host.process(laid.model), "program, libraries, vocabulary", "measured on b11434")
     source, most = "llama.cpp b11434 tools/server/server-context.cpp", host.prompt_cache(laid.settings)
     if most:
@@ -117,7 +125,11 @@ def _host(laid: Laid) -> Iterator[Entry]:
         formula = "nothing at start, up to --cache-ram; a prompt takes {each} bytes a token, and {rest} of windows and states"
         given: dict[str, int | str] = {"each": each, "rest": rest}
         yield Entry("prompt_cache", "saved prompts", "host", Interval(0, 0, most), "modeled", formula, given, source, "CPU")
-    most = host.checkpoints(laid.settings, laid.cache)
+
+
+def _checkpoints(laid: Laid) -> Iterator[Entry]:
+    most = host.checkpoints(laid.settings, laid.cached)
     if most:
+        source = "llama.cpp b11434 tools/server/server-context.cpp"
         formula = "nothing at start, and what it may grow to"
         yield _line(laid, "prompt_cache", "context checkpoints", "CPU", Interval(0, 0, most), formula, source)

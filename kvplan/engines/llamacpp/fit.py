@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
-from kvplan.core.units import MIB
 from kvplan.engines.llamacpp.devices import CPU
+from kvplan.engines.llamacpp.frame import frame
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.projector import projector
 from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
@@ -20,10 +20,15 @@ _SERVERS = ("server", "cli", "ollama")
 
 def fitted(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     """The settings with the context and the placement that ``--fit`` chooses; as they are where both were said, or no device is known."""
+    return laid_out(model, settings, node).settings
+
+
+def laid_out(model: ModelSpec, settings: Settings, node: Node) -> Laid:
+    """The model under the settings that ``--fit`` makes of these."""
     if not settings.fit or not settings.devices or not node.gpus:
-        return settings
+        return Laid(model, settings, node)
     settings = _shortened(model, settings, node)
-    return settings if by_hand(settings) else _moved(model, settings, node)
+    return Laid(model, settings, node) if by_hand(settings) else _moved(model, settings, node)
 
 
 def by_hand(settings: Settings) -> bool:
@@ -36,7 +41,7 @@ def _shortened(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     trained = model.max_ctx_tokens
     if settings.n_ctx or trained is None or trained <= settings.fit_ctx:
         return settings
-    budget = _budget(settings, node)
+    budget = frame(model, settings, node).budget
     most = _on_devices(Laid(model, settings._replace(n_ctx=trained), node))
     if most <= budget:
         return settings
@@ -46,48 +51,56 @@ def _shortened(model: ModelSpec, settings: Settings, node: Node) -> Settings:
     return settings._replace(n_ctx=max(settings.fit_ctx, (settings.fit_ctx + room) // step * step))
 
 
-def _moved(model: ModelSpec, settings: Settings, node: Node) -> Settings:
+def _moved(model: ModelSpec, settings: Settings, node: Node) -> Laid:
     """Experts of the first layers to the host, as few as will do; where that is not enough or there are none, whole layers.
 
     llama.cpp moves parts of a layer's experts too and so keeps a little more on devices.
     """
-    budget = _budget(settings, node)
+    budget = frame(model, settings, node).budget
 
-    def fits(other: Settings) -> bool:
-        return _on_devices(Laid(model, other, node)) <= budget
+    def fits(laid: Laid) -> bool:
+        held = _in_buffers(laid)
+        return held <= budget and held + _computing(laid) <= budget  # most of what is too much is so without its graph
 
-    if fits(settings):
-        return settings
+    whole = Laid(model, settings, node)
+    if fits(whole):
+        return whole
     n_layers = model.n_layers
     if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
-        if fits(settings._replace(n_cpu_moe=n_layers)):
-            return settings._replace(n_cpu_moe=_least(lambda n: fits(settings._replace(n_cpu_moe=n)), n_layers))
+        if fits(whole.moved(settings._replace(n_cpu_moe=n_layers))):
+            return _least(fits, lambda n: whole.moved(settings._replace(n_cpu_moe=n)), n_layers)
         settings = settings._replace(n_cpu_moe=n_layers)
-    left_out = _least(lambda n: fits(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
-    return settings._replace(n_gpu_layers=n_layers + 1 - left_out)
+    return _least(fits, lambda n: whole.moved(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
 
 
-def _least(fits: Callable[[int], bool], most: int) -> int:
-    """The least number up to ``most`` from which on it fits; ``most`` where nothing does."""
-    low, high = 0, most
+def _least(fits: Callable[[Laid], bool], moved: Callable[[int], Laid], most: int) -> Laid:
+    """Of what is made of numbers up to ``most`` the first from which on it fits; that of ``most`` where nothing does."""
+    low, high, found = 0, most, None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle + 1, high)
-    return low
-
-
-def _budget(settings: Settings, node: Node) -> int:
-    """Free bytes of all devices less the margin of each."""
-    margins = [*settings.fit_target_mib, *settings.fit_target_mib[-1:] * len(settings.devices)]
-    places = node.places()
-    return sum((places[index].usable_bytes or 0) - margin * MIB for index, margin in zip(settings.devices, margins, strict=False))
+        tried = moved(middle)
+        if fits(tried):
+            high, found = middle, tried
+        else:
+            low = middle + 1
+    return found or moved(most)
 
 
 def _on_devices(laid: Laid) -> int:
-    """Model, caches and graphs on devices: what it calls projected. A server adds the projector: tools/server/server-context.cpp."""
-    names = laid.layout.names
-    weights = sum(n_bytes for name, n_bytes in laid.weights.buffers.items() if name in names)
-    caches = sum(n_bytes for (_, name), n_bytes in laid.cached.items() if name in names)
-    graphs = sum(n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU)
-    beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host") if laid.settings.app in _SERVERS else 0
-    return weights + caches + graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside
+    """Model, caches and graphs on devices: what it calls projected."""
+    return _in_buffers(laid) + _computing(laid)
+
+
+def _in_buffers(laid: Laid) -> int:
+    """Model and caches on devices."""
+    pools = laid.pools
+    return laid.frame.device_weights + sum([n_bytes * pools[kind].n_cells for kind, n_bytes in laid.frame.device_cells])
+
+
+def _computing(laid: Laid) -> int:
+    """Graphs on devices; a server adds the projector: tools/server/server-context.cpp."""
+    graphs = sum([n_bytes for device, n_bytes in laid.compute.n_bytes.items() if device != CPU])
+    beside = 0
+    if laid.settings.app in _SERVERS and laid.settings.mmproj is not None:
+        beside = sum(entry.size.best for entry in projector(laid) if entry.place != "host")
+    return graphs + sum(copy.n_bytes for copy in laid.copies.values()) + beside

@@ -7,11 +7,11 @@ from kvplan.core.ledger import Entry
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.cache import pool
-from kvplan.engines.llamacpp.compute import masks
 from kvplan.engines.llamacpp.context import resolved
 from kvplan.engines.llamacpp.entries import COPIES
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.settings import Settings
+from kvplan.engines.llamacpp.tail import masks
 
 _STEP = 256
 

@@ -3,10 +3,13 @@
 Source: measured on b11434, 34 runs of llama-server; llama.cpp b11434 tools/server/server-context.cpp, server-task.cpp.
 """
 
+from collections.abc import Mapping
+
 from kvplan.core.ledger import Interval
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp.cache import Cache
+from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 
 BINARIES = 15 * MIB  # pages of the program and its libraries
@@ -42,11 +45,9 @@ def saved_prompt(cache: Cache) -> tuple[int, int]:
     return each, rest
 
 
-def checkpoints(settings: Settings, cache: Cache) -> int:
+def checkpoints(settings: Settings, cached: Mapping[tuple[Kind, str], int]) -> int:
     """Bytes that context checkpoints may grow to: windows or states of every slot, so many times over."""
     if settings.app not in _SERVERS:
         return 0
-    rolling = sum(held.n_bytes for held in cache.held if held.row.kind == "state")
-    if not settings.swa_full:
-        rolling += sum(held.n_bytes for held in cache.held if held.row.kind == "swa")
-    return rolling * settings.ctx_checkpoints
+    rolling = ("state",) if settings.swa_full else ("state", "swa")
+    return settings.ctx_checkpoints * sum([n_bytes for (kind, _), n_bytes in cached.items() if kind in rolling])

@@ -4,11 +4,11 @@ from functools import cached_property
 
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
-from kvplan.engines.llamacpp import compute, context, loading, output, tables
-from kvplan.engines.llamacpp.cache import Cache, cache
+from kvplan.engines.llamacpp import compute, context, loading, output
+from kvplan.engines.llamacpp.cache import Cache, Pool, in_pools, pools
 from kvplan.engines.llamacpp.copies import Copy, copies
-from kvplan.engines.llamacpp.devices import CPU, Layout, layout
-from kvplan.engines.llamacpp.placement import pinned
+from kvplan.engines.llamacpp.devices import Layout
+from kvplan.engines.llamacpp.frame import Frame, frame
 from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
 
@@ -17,62 +17,66 @@ class Laid:
     """A model under settings; each part is computed when it is first asked for."""
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
-        """Nothing is computed yet."""
+        """Nothing is computed yet but what other contexts have in common with this one."""
         self.model, self.settings, self.node = model, settings, node
+        self.frame: Frame = frame(model, settings, node)
 
     @cached_property
     def context(self) -> context.Context:
         """Tokens, slots and batches."""
         return context.resolved(self.model, self.settings)
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
         """The device of each block."""
-        return layout(self.settings, self.node, tables.n_blocks(self.model))
+        return self.frame.layout
 
-    @cached_property
+    @property
     def weights(self) -> loading.Loaded:
         """The model's buffers."""
-        return loading.loaded(self.model, self.settings, self.layout)
+        return self.frame.weights
+
+    @cached_property
+    def pools(self) -> dict[Kind, Pool]:
+        """Cells of each kind of cache."""
+        return pools(self.frame.kinds, self.settings, self.context)
 
     @cached_property
     def cache(self) -> Cache:
         """Keys, values and states."""
-        return cache(self.model, self.settings, self.context, self.model.runs)
+        return in_pools(self.frame.rates, self.pools)
 
     @cached_property
     def compute(self) -> compute.Reserved:
         """Compute buffers by device."""
-        return compute.compute(self.model, self.settings, self.context, self.cache, self.layout, self.weights.overridden)
+        return compute.compute(self.frame, self.settings, self.context, self.pools)
 
     @cached_property
     def copies(self) -> dict[str, Copy]:
         """Copies of keys and values in 16 bits, by device."""
-        return copies(self.settings, self.context, self.cache, self.layout)
+        return copies(self.settings, self.context, self.frame, self.pools)
 
     @cached_property
     def output_bytes(self) -> int:
         """Rows of logits that the host reads."""
         return output.output_bytes(self.model, self.settings, self.context)
 
+    def moved(self, settings: Settings) -> "Laid":
+        """The same context and slots, placed otherwise."""
+        found = Laid(self.model, settings, self.node)
+        found.context, found.pools = self.context, self.pools
+        return found
+
     @property
     def host_buffer(self) -> str:
-        """What the host's compute and output buffers are called: pinned memory of the first device, where there is one."""
-        return pinned(self.layout) if self.layout.names and self.settings.pinned_host else "CPU"
+        """What the host's compute and output buffers are called."""
+        return self.frame.host_buffer
 
     @cached_property
     def cached(self) -> dict[tuple[Kind, str], int]:
         """Bytes of each kind of cache by buffer."""
-        found: dict[tuple[Kind, str], int] = {}
-        for held in self.cache.held:
-            blocks = self.layout.blocks[held.first : held.first + held.n_layers] if self.settings.offload_kqv else (CPU,) * held.n_layers
-            for device in dict.fromkeys(blocks):
-                key = held.row.kind, self.layout.name(device)
-                found[key] = found.get(key, 0) + blocks.count(device) * (held.k_bytes + held.v_bytes)
-        return found
+        return {(kind, name): n_bytes * self.pools[kind].n_cells for kind, name, n_bytes in self.frame.cells}
 
     def place(self, buffer: str) -> str:
         """The place of a buffer: gpu0 … for devices, else the host."""
-        if buffer not in self.layout.names:
-            return "host"
-        return f"gpu{self.settings.devices[self.layout.names.index(buffer)]}"
+        return self.frame.place(buffer)

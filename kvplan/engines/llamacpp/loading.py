@@ -3,15 +3,16 @@
 Source: llama.cpp b11434 src/llama-model.cpp, load_tensors; src/llama-model-loader.cpp, get_mapping_range.
 """
 
+from operator import attrgetter
 from typing import NamedTuple
 
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered, once
 from kvplan.core.units import ceil_to
 from kvplan.engines.llamacpp import tables
 from kvplan.engines.llamacpp.devices import Layout
 from kvplan.engines.llamacpp.placement import Piece, maps, pieces, summed
-from kvplan.engines.llamacpp.remembered import Remembered, once
 from kvplan.engines.llamacpp.settings import Settings
 
 _FILE_ALIGNMENT = 32
@@ -29,7 +30,7 @@ class Loaded(NamedTuple):
     overridden: frozenset[int]
 
 
-_BEARING = (
+_bearing = attrgetter(
     *("version", "n_gpu_layers", "devices", "split_mode", "tensor_split", "main_gpu", "override_tensors", "cpu_moe", "n_cpu_moe"),
     *("n_cpu_ffn", "load_mode", "repack", "pinned_host", "host", "drafting"),
 )
@@ -38,8 +39,7 @@ _known: Remembered[Loaded] = Remembered(256)
 
 def loaded(model: ModelSpec, settings: Settings, layout: Layout) -> Loaded:
     """The buffers; equal settings of one model object share them."""
-    key = (layout, *(getattr(settings, name) for name in _BEARING))
-    return _known.get(model, key, lambda: _loaded(model, settings, layout))
+    return _known.get(model, (layout, _bearing(settings)), lambda: _loaded(model, settings, layout))
 
 
 def _loaded(model: ModelSpec, settings: Settings, layout: Layout) -> Loaded:

@@ -115,8 +115,9 @@ def _patterns(settings: Settings, n_blocks: int) -> list[tuple[re.Pattern[str], 
     said = [(override.pattern, override.buffer) for override in settings.override_tensors]
     if settings.cpu_moe:
         said.append((_CPU_MOE, "CPU"))
-    said += [(rf"blk\.{i}{_CPU_MOE}", "CPU") for i in range(min(settings.n_cpu_moe, n_blocks))]
-    said += [(rf"blk\.{i}{_CPU_FFN}", "CPU") for i in range(min(settings.n_cpu_ffn, n_blocks))]
+    for n, rest in ((settings.n_cpu_moe, _CPU_MOE), (settings.n_cpu_ffn, _CPU_FFN)):
+        blocks = "|".join(str(i) for i in range(min(n, n_blocks)))  # llama.cpp has a pattern for each; one is searched faster
+        said += [(rf"blk\.({blocks}){rest}", "CPU")] if blocks else []
     return [(expression(pattern), buffer) for pattern, buffer in said]
 
 

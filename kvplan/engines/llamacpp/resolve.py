@@ -3,12 +3,13 @@
 Source: llama.cpp b11434 common/common.h, common/arg.cpp, tools/server/server.cpp; older builds: rules.py.
 """
 
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.command import APP
 from kvplan.engines.llamacpp.flags import CACHE_TYPES, SHORT_TYPES
@@ -31,15 +32,34 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
 
     Raises RequestError for a build that is not modeled and for options of kvplan that mean nothing to llama.cpp.
     """
+    at = _known.get(model, (parsed, node, version), lambda: _base(parsed, model, node, version))
+    if APP in at.said:
+        return at.settings
+    n_parallel, unified = _for_load(load.batch, at.rules)
+    return at.settings._replace(n_ctx=load.ctx_tokens * load.batch, n_parallel=n_parallel, kv_unified=unified)
+
+
+class _Base(NamedTuple):
+    """What was said, and the settings; without a command all but the context and the slots."""
+
+    said: Said
+    rules: Rules
+    settings: Settings
+
+
+_known: Remembered[_Base] = Remembered(64)
+
+
+def _base(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> _Base:
     said, rules = Said(parsed.flags), rules_for(version)[0]
     app = _APPS.get(said.word(APP) or "", "server")
-    n_parallel, unified = slots(said, app, rules) if APP in said else _for_load(load.batch, rules)
+    n_parallel, unified = slots(said, app, rules)
     type_k, type_v = _cache_types(said)
     settings = Settings(
         version=canonical(version),
         model=parsed.model or model.id,
         app=app,
-        n_ctx=_context(said, n_parallel, model, rules) if APP in said else load.ctx_tokens * load.batch,
+        n_ctx=_context(said, n_parallel, model, rules) if APP in said else 0,
         n_parallel=n_parallel,
         kv_unified=unified,
         n_batch=_batch(said),
@@ -56,7 +76,7 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
         embeddings=said.switch("embeddings", default=False) or said.switch("reranking", default=False),
         drafting=_drafting(said, parsed.draft, rules),
     )
-    return _served(placed(_attention(settings, said), said, node), said, rules)
+    return _Base(said, rules, _served(placed(_attention(settings, said), said, node), said, rules))
 
 
 def slots(said: Said, app: App, rules: Rules) -> tuple[int, bool]:

@@ -2,8 +2,8 @@
 
 from kvplan.core.checkpoint import Tensor
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
+from kvplan.core.remembered import once
 from kvplan.core.roles import TOWERS, Role
-from kvplan.engines.llamacpp.remembered import once
 
 _NAMES = {
     **{"embed_tokens": "token_embd", "embed_positions": "position_embd", "embed_tokens_per_layer": "per_layer_token_embd"},

@@ -10,6 +10,7 @@ from kvplan.core.dtypes import DTYPES
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import Layer
 from kvplan.core.units import ceil_div
+from kvplan.engines.transformers.rules import RULES, Rules
 
 FLOAT32 = 4
 GROUP_ELEMS = 64
@@ -17,15 +18,21 @@ RESIDUAL_TOKENS = 128
 
 
 class Rule(NamedTuple):
-    """How many entries are kept of a sequence: one per ``ratio`` tokens, at most ``window``."""
+    """How many entries are kept of a sequence: one per ``ratio`` tokens, at most ``window`` unless nothing ``drops`` the others."""
 
     window: int | None = None
     ratio: int = 1
+    drops: bool = True
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether entries are let go of."""
+        return self.window is not None and self.drops
 
     def kept(self, n_tokens: int) -> int:
         """Entries kept after ``n_tokens`` once the window is applied."""
         entries = n_tokens // self.ratio
-        return entries if self.window is None else min(entries, self.window)
+        return entries if self.window is None or not self.drops else min(entries, self.window)
 
 
 class Slot(NamedTuple):
@@ -52,8 +59,12 @@ class Store(NamedTuple):
     tail_bytes: int = 0
     state_bytes: int = 0
 
+    def emptied(self) -> "Store":
+        """The same windows with nothing in them: a run without a cache."""
+        return Store(tuple(slot._replace(key_bytes=0, value_bytes=0) for slot in self.slots))
 
-def store(layer: Layer, dtype: str, elem_bytes: int) -> Store:
+
+def store(layer: Layer, dtype: str, elem_bytes: int, rules: Rules = RULES[-1]) -> Store:
     """What ``layer`` keeps with its cache stored as ``dtype``, in a model that computes in ``elem_bytes`` per element.
 
     A layer that reads another layer's keys and values keeps none. A cache of integers keeps its last 128 tokens as they came.
@@ -61,7 +72,8 @@ def store(layer: Layer, dtype: str, elem_bytes: int) -> Store:
     slots: list[Slot] = []
     fixed = tail = state = 0
     for mixer in layer.mixers if layer.kv_source is None else ():
-        for rule, keys, values in _growing(mixer):
+        for rule, keys, values in _growing(mixer, rules):
+            rule = rule._replace(drops=rules.drops) if rule.window is not None else rule
             slots.append(Slot(rule, entry_bytes(keys, dtype, elem_bytes), entry_bytes(values, dtype, elem_bytes)))
             tail += RESIDUAL_TOKENS * elem_bytes * (keys + values) if dtype.startswith("int") else 0
         fixed += elem_bytes * _constant_elems(mixer)
@@ -79,13 +91,17 @@ def entry_bytes(n_elems: int, dtype: str, elem_bytes: int) -> int:
     return kind.row_bytes(n_elems) + scales if n_elems else 0
 
 
-def _growing(mixer: Mixer) -> tuple[tuple[Rule, int, int], ...]:
+def _growing(mixer: Mixer, rules: Rules) -> tuple[tuple[Rule, int, int], ...]:
     """(rule, key elements, value elements) of what grows with the sequence."""
     match mixer.kind:
         case "full":
             return ((Rule(), mixer.n_kv_heads * mixer.head_dim, mixer.n_kv_heads * mixer.v_head_dim),)
         case "sliding" | "chunked":
             return ((Rule(mixer.window_tokens), mixer.n_kv_heads * mixer.head_dim, mixer.n_kv_heads * mixer.v_head_dim),)
+        case "mla" if not rules.latent:
+            return (
+                (Rule(mixer.window_tokens), mixer.n_heads * (mixer.nope_head_dim + mixer.rope_head_dim), mixer.n_heads * mixer.v_head_dim),
+            )
         case "mla":
             latent = (Rule(mixer.window_tokens), mixer.kv_lora_rank, mixer.rope_head_dim)
             index = mixer.indexer
@@ -129,6 +145,8 @@ def state_bytes(mixer: Mixer, elem_bytes: int) -> int:
             return elem_bytes * mixer.channels * mixer.conv_kernel
         case "rg_lru":
             return elem_bytes * (mixer.state_elems + mixer.width * mixer.conv_kernel)
+        case "linear" if not mixer.normalizer:  # lightning attention sums in the model's own type
+            return elem_bytes * mixer.state_elems
         case "linear" | "rwkv":
             return FLOAT32 * mixer.state_elems + elem_bytes * mixer.conv_elems
         case "full" | "sliding" | "chunked" | "compressed" | "mla" | "cross":  # pragma: no branch - the kinds end here

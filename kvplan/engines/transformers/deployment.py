@@ -8,13 +8,15 @@ from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import entries, notes, overhead, scores, weights
+from kvplan.engines.transformers import entries, loading, notes, overhead, scores, segments, unpacked, weights
+from kvplan.engines.transformers.assistant import Assistant
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
 from kvplan.engines.transformers.report import Kept, kept, kv_plan
-from kvplan.engines.transformers.rules import rules_for
+from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
 
 PLACE = "gpu0"
@@ -48,12 +50,18 @@ class Deployment:
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
         self.refusals = notes.refusals(model, settings, node, rules)
-        self.not_modeled = (*weights.left_out(model), *notes.not_modeled(model, settings))
+        loaded = loading.as_loaded(model, capability, settings.compute_dtype)
+        self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
         self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
-        self.findings = (*notes.findings(model, settings, node, newer=newer), *held)
+        self._unpacked = unpacked.unpacked(loaded, self._footprint.plan.elem_bytes)
+        self._assistant = Assistant(model.draft, settings, capability) if model.draft and settings.assistant else None
+        self._load_peak = loading.peak(loaded, self._weights.size.best, settings.dtype, rules)
+        self.findings = (*notes.findings(model, settings, node, rules, newer=newer), *held)
         self._plan = self._footprint.plan
-        self._margin = _margin(model, capability, newer=newer)
+        self._margin = _margin(model, capability, rules, newer=newer)
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
+        even = not held and not any(mixer.kind == "mla" for run in model.runs for mixer in run.layer.mixers)
+        self._share = segments.SHARES[settings.segments, even]
         self._constant = self._weights.size
         for entry in self._on_gpu:
             self._constant = self._constant.plus(entry.size)
@@ -61,15 +69,23 @@ class Deployment:
     def entries(self, load: Workload) -> tuple[Entry, ...]:
         """The pass with the highest peak, part by part; on a GPU also what the process holds beside its tensors."""
         plan, peaks = self._plan, self._footprint.peaks(load, bound=True)
-        found = [weights.entry(self._weights), entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load))]
+        found = [weights.entry(self._weights)]
+        if plan.settings.cache != "none":
+            found.append(entries.cache(plan, load, self._cache(load, peaks), self._footprint.fullest(load)))
         if plan.state_bytes:
             found.append(entries.state(plan, load))
-        moment = self._footprint.moment(load, decoding=peaks.decode > peaks.prefill)
+        again = plan.settings.cache == "none"
+        read = load._replace(prompt_tokens=load.ctx_tokens) if again else load
+        moment = self._footprint.moment(read, decoding=peaks.decode > peaks.prefill and not again)
         found.append(entries.activations(plan, load, peaks, self._activations(peaks), moment))
+        if self._assistant:
+            found.append(self._assistant.entry(load))
+        if not unpacked.is_nothing(self._unpacked):
+            found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
         if self._on_gpu:
-            found += [*self._on_gpu, overhead.allocator(_transient(peaks))]
+            found += [*self._on_gpu, segments.entry(self._share, _transient(peaks))]
         return tuple(found)
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
@@ -79,8 +95,11 @@ class Deployment:
         peaks = self._footprint.peaks(load, bound=True)
         low, best, high = self._constant
         parts = [self._cache(load, peaks), self._activations(peaks), exactly(peaks.state + peaks.logits)]
+        parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
+        if self._assistant:
+            parts.append(self._assistant.entry(load).size)
         if self._on_gpu:
-            parts.append(overhead.allocator_size(_transient(peaks)))
+            parts.append(self._share.of(_transient(peaks)))
         for part in parts:
             low, best, high = low + part.low, best + part.best, high + part.high
         return Interval(low, best, high)
@@ -90,14 +109,21 @@ class Deployment:
         return None
 
     def phases(self, load: Workload) -> Phases:
-        """Live tensor bytes: the weights while loading, the exact masks of this prompt, the worst of the decode steps."""
+        """Live tensor bytes: the end of loading, the exact masks of this prompt, the worst of the decode steps."""
         peaks, held = self._footprint.peaks(load), self._weights.size.best
-        return Phases(held, held + peaks.prefill, held + peaks.decode if load.decode_steps else None)
+        prefill = held + peaks.prefill + self._unpacked.size(load.batch * load.prompt_tokens).best
+        decode = held + peaks.decode + self._unpacked.size(load.batch).best
+        return Phases(self._load_peak, prefill, decode if load.decode_steps else None)
 
     def kv(self, load: Workload) -> KvPlan:
         """Ideal and reserved bytes, and the groups of equal layers."""
         peaks = self._footprint.peaks(load)
         return kv_plan(self._kept, self._plan, load, peaks.cache + peaks.state)
+
+    def held(self) -> Held:
+        """What steps read."""
+        load = Workload(1, 1, 1)
+        return held(self.entries(load), self.kv(load))
 
     def capacity(self, load: Workload) -> Capacity | None:
         """No pool: memory is taken as the sequence grows."""
@@ -127,11 +153,14 @@ def _transient(peaks: Peaks) -> int:
     return max(peaks.prefill, peaks.decode) - peaks.state
 
 
-def _margin(model: ModelSpec, capability: tuple[int, int] | None, *, newer: bool) -> Margin:
-    """Wider for likenesses and newer versions; on Hopper and newer cuDNN's attention takes a workspace that nobody published."""
+def _margin(model: ModelSpec, capability: tuple[int, int] | None, rules: Rules, *, newer: bool) -> Margin:
+    """Wider for likenesses, and for versions that are newer or older than the code that was traced.
+
+    On Hopper and newer cuDNN's attention takes a workspace that nobody published.
+    """
     base = TRACED if model.form.checked else LIKELY
     cudnn = CUDNN_ABOVE if capability is not None and capability >= CUDNN_FROM else 0
-    return base._replace(above_surge=base.above_surge + cudnn, of_all=base.of_all + (NEWER_OF_ALL if newer else 0))
+    return base._replace(above_surge=base.above_surge + cudnn, of_all=base.of_all + rules.off_by + (NEWER_OF_ALL if newer else 0))
 
 
 class _Same:
@@ -153,7 +182,8 @@ def _compiled(
 ) -> tuple[Footprint, weights.Weights, Kept, tuple[Finding, ...]]:
     """What a model with these settings is on every GPU of one generation, and what to say of it: a search tries many of them."""
     rules, _ = rules_for(settings.version)
-    plan = compile_plan(same.model, settings)
-    at_rest = weights.weights(same.model, settings, keeps_router=rules.keeps_router)
-    device = Device(capability, rules.packs_queries)
-    return Footprint(plan, device), at_rest, kept(same.model, plan), scores.all_in_memory(plan, device)
+    model = loading.as_loaded(same.model, capability, settings.compute_dtype)
+    plan = compile_plan(model, settings, rules)
+    at_rest = weights.weights(model, settings, keeps_router=rules.keeps_router)
+    device = Device(capability)
+    return Footprint(plan, device), at_rest, kept(model, plan), scores.all_in_memory(plan, device)

@@ -8,17 +8,33 @@ from kvplan.core.dtypes import PLAIN, dtype
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import UNPACKED, Pace
+from kvplan.core.units import parse_count
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.deployment import Deployment
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
 
 AUTO = "auto"
-_DEFAULTS = {"dtype": AUTO, "kv_dtype": AUTO, "attn_implementation": AUTO, "cache_implementation": AUTO, "forward": "generate"}
+_DEFAULTS = {
+    "dtype": AUTO,
+    "kv_dtype": AUTO,
+    "attn_implementation": AUTO,
+    "cache_implementation": AUTO,
+    "forward": "generate",
+    "padding": "none",
+    "expandable_segments": "False",
+    "use_cache": "True",
+    "prefill_chunk_size": "0",
+    "assistant_model": "",
+}
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
-    "cache_implementation": (AUTO, "dynamic", "static", "quantized"),
+    "cache_implementation": (AUTO, "dynamic", "static", "quantized", "none"),
     "forward": ("generate", "plain"),
+    "padding": ("none", "left"),
+    "expandable_segments": ("False", "True"),
+    "use_cache": ("True", "False"),
 }
 QUANTIZED = ("float8_e4m3fn", "int8", "int4", "int3", "int2")
 DEFAULT_QUANTIZED = "int4"
@@ -30,6 +46,7 @@ class TransformersEngine:
     name = "transformers"
     versions = VERSIONS
     formats = ("safetensors",)  # a GGUF is unpacked while it is loaded; source: transformers 5.24 modeling_gguf_pytorch_utils.py
+    follows: Sequence[str] = ()
     options = MappingProxyType(
         {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
     )
@@ -43,14 +60,15 @@ class TransformersEngine:
             if not equals or key not in _DEFAULTS:
                 raise RequestError("unknown_flag", f"transformers: unknown setting '{word}'", hint=did_you_mean(key, _DEFAULTS))
             flags.append(Flag(key, value))
-        return Parsed(self.name, version, model, tuple(flags))
+        draft = next((flag.value for flag in reversed(flags) if flag.name == "assistant_model" and flag.value), None)
+        return Parsed(self.name, version, model, tuple(flags), draft=draft)
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """Defaults of from_pretrained() and generate(); ``auto`` is the checkpoint's element type.
 
         Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modeled.
         """
-        rules_for(version)
+        rules, _ = rules_for(version)
         chosen = _DEFAULTS | {flag.name: flag.value for flag in parsed.flags}
         for key, known in _CHOICES.items():
             if chosen[key] not in known:
@@ -59,7 +77,10 @@ class TransformersEngine:
         weights = model.stored_dtype if chosen["dtype"] == AUTO else _weights(chosen["dtype"], model.stored_dtype)
         compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
         attn = chosen["attn_implementation"]
-        cache, kv = _cache(chosen["cache_implementation"], chosen["kv_dtype"], compute)
+        cache, kv = _cache("none" if chosen["use_cache"] == "False" else chosen["cache_implementation"], chosen["kv_dtype"], compute)
+        if cache not in (*rules.caches, "none"):
+            hint = f"it has {', '.join(rules.caches)}"
+            raise RequestError("bad_setting", f"cache_implementation={cache}: transformers {version} has none", hint=hint)
         return Settings(
             version=version,
             model=parsed.model or model.id,
@@ -69,6 +90,10 @@ class TransformersEngine:
             cache=cache,
             forward=chosen["forward"],
             compute_dtype=compute,
+            padding=chosen["padding"],
+            segments="expandable" if chosen["expandable_segments"] == "True" else "fixed",
+            chunk_tokens=_chunk(chosen["prefill_chunk_size"], chosen["forward"]),
+            assistant=chosen["assistant_model"],
         )
 
     def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
@@ -77,19 +102,31 @@ class TransformersEngine:
 
     def command(self, settings: Settings) -> tuple[str, ...]:
         """The settings as the keyword arguments to pass."""
+        drafts = (f"assistant_model={settings.assistant}",) if settings.assistant else ()
         return (
             self.name,
             settings.model,
+            *drafts,
             f"dtype={settings.dtype}",
             f"kv_dtype={settings.kv_dtype}",
             f"attn_implementation={settings.attn}",
-            f"cache_implementation={settings.cache}",
+            f"cache_implementation={AUTO if settings.cache == 'none' else settings.cache}",
+            f"use_cache={settings.cache != 'none'}",
+            f"prefill_chunk_size={settings.chunk_tokens}",
             f"forward={settings.forward}",
+            f"padding={settings.padding}",
+            f"expandable_segments={settings.segments == 'expandable'}",
         )
 
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:
-        """None: it allocates as it goes."""
-        return None, None
+        """No limit but that of assisted generation, which takes one sequence. Source: transformers 5.24 generation/utils.py."""
+        return None, 1 if settings.assistant else None
+
+    def pace(self, settings: Settings, model: ModelSpec) -> Pace | None:
+        """A batch at a time, its prompts in one pass; None beside a model that drafts."""
+        if settings.assistant:
+            return None
+        return Pace("eager", settings.dtype, eager_scores=settings.attn == "eager", together=True, unpacks=model.quantization in UNPACKED)
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""
@@ -103,6 +140,14 @@ def _weights(name: str, stored: str) -> str:
         hint = f"kvplan's own --dtype {name}, before the --, counts a checkpoint that is quantized so"
         raise RequestError("bad_setting", f"dtype={name}: from_pretrained loads in {', '.join(PLAIN)}", hint=hint)
     return found
+
+
+def _chunk(text: str, forward: str) -> int:
+    """prefill_chunk_size. Raises RequestError for anything but a number, and for a plain forward, which takes a prompt whole."""
+    n_tokens = 0 if text == "0" else parse_count(text, option="prefill_chunk_size")
+    if n_tokens and forward == "plain":
+        raise RequestError("bad_setting", f"prefill_chunk_size={text}: generate() reads prompts in chunks, a plain forward does not")
+    return n_tokens
 
 
 def _cache(cache: str, kv: str, compute: str) -> tuple[str, str]:

@@ -60,7 +60,8 @@ def state(plan: Plan, load: Workload) -> Entry:
 def activations(plan: Plan, load: Workload, peaks: Peaks, size: Interval, moment: str) -> Entry:
     """What the pass with the highest peak holds beside weights and cache."""
     decoding = peaks.decode > peaks.prefill
-    queries = 1 if decoding else load.prompt_tokens
+    step = load.ctx_tokens if plan.settings.cache == "none" else 1
+    queries = step if decoding else load.prompt_tokens
     tokens = "the token" if load.batch * queries == 1 else f"each of {'{queries}' if load.batch == 1 else '{batch} × {queries}'} tokens"
     return Entry(
         term="activations",

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.cache import Rule
+from kvplan.engines.transformers.chunked import IDS, Chunks, again, resident
 from kvplan.engines.transformers.kernels import FLOAT32
 from kvplan.engines.transformers.lines import Line, Point, binding, peak
 from kvplan.engines.transformers.passes import Device, decode, prefill
 from kvplan.engines.transformers.plan import Plan
-from kvplan.engines.transformers.widths import PAIR, legend, rate
-
-IDS = 8  # int64
+from kvplan.engines.transformers.widths import PAIR, legend
 
 
 class Peaks(NamedTuple):
@@ -35,17 +34,17 @@ class Footprint:
         """``plan`` says what is kept, ``device`` which kernels run."""
         self.plan = plan
         self._device = device
-        self._static = plan.settings.cache == "static"
-        self._eager = plan.settings.attn == "eager"
-        self._shrinks = not self._static and any(rule.window is not None for rule in plan.rules)
+        self._static, self._eager = plan.settings.cache == "static", plan.settings.attn == "eager"
+        self._mask_bytes = 1 if plan.behavior.bool_masks else plan.elem_bytes
+        self._padded = plan.settings.padding == "left"
+        self._shrinks = not self._static and any(rule.shrinks for rule in plan.rules)
         self._attention_rules = tuple(dict.fromkeys(kind.rule for kind in plan.kinds if kind.widths["N"]))
         self._recent: dict[tuple[Workload, bool], Peaks] = {}  # one answer asks four times about one workload
-        self._prefill: dict[tuple[bool, ...], tuple[Line, ...]] = {}
-        self._decode: dict[tuple[bool, ...], tuple[Line, ...]] = {}
-        self._logits = plan.logits_bytes if plan.settings.forward == "plain" else 0
-        rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
-        self._per_position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
-        self._per_token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
+        self._lines: dict[tuple[str, bool, tuple[bool, ...]], tuple[Line, ...]] = {}
+        self._logits = plan.logits_bytes if plan.whole_logits else 0
+        self._kept_logits = plan.row_bytes if plan.whole_logits else 0
+        self._per_position, self._per_token = resident(plan)
+        self._chunks = Chunks(plan, device) if plan.settings.chunk_tokens else None
 
     def peaks(self, load: Workload, *, bound: bool = False) -> Peaks:
         """Peaks of ``load``; with ``bound`` those that no shorter prompt or context exceeds.
@@ -111,10 +110,14 @@ class Footprint:
         """Entries held after the prompt: a dynamic window is still a view into all of it."""
         if self._static:
             return self._kept(load.prompt_tokens, load)
+        if self._chunks and load.prompt_tokens > self.plan.settings.chunk_tokens:
+            return self._chunks.kept(load)
         return tuple([load.prompt_tokens // rule.ratio for rule in self.plan.rules])
 
     def _prompt_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
-        """Peak of the pass over the prompt, and how much of it is logits of all positions."""
+        """Peak of the passes over the prompt, and how much of it is logits of all positions."""
+        if self._chunks and load.prompt_tokens > self.plan.settings.chunk_tokens:
+            return self._chunks.peak(load), 0
         lines, point = self._prompt_lines(load, before)
         tokens = load.batch * load.prompt_tokens
         most, last = peak(lines[:-1], point, ragged=bound or None), peak(lines[-1:], point)
@@ -124,61 +127,74 @@ class Footprint:
 
     def _prompt_lines(self, load: Workload, before: tuple[int, ...]) -> tuple[tuple[Line, ...], Point]:
         full = tuple([self._hides(rule, load) for rule in self.plan.rules])
-        lines = self._prefill.get(full) or self._prefill.setdefault(full, prefill(self.plan, self._device, full))
+        key = ("prefill", alone := load.batch == 1, full)
+        lines = self._lines.get(key) or self._lines.setdefault(key, prefill(self.plan, self._device, full, alone=alone))
         seen = tuple([self._seen(rule, load) for rule in self.plan.rules])
         return lines, Point(load.batch, load.prompt_tokens, before, (), seen)
 
     def _hides(self, rule: Rule, load: Workload) -> bool:
-        """Whether a window hides some of the prompt; a static window is held, and masked, at its full width."""
-        return rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
+        """Whether a window hides some of the prompt; a static one is masked at its full width, in older versions any static cache."""
+        hides = rule.window is not None and (load.ctx_tokens if self._static else load.prompt_tokens) >= rule.window
+        return hides or (self._static and self.plan.behavior.masks_static)
 
     def _seen(self, rule: Rule, load: Workload) -> int:
         """Tokens that the prompt's attention runs over; a static cache is read whole unless SDPA can cut it."""
-        if self._static and (self._eager or self._hides(rule, load)):
+        if self._static and (self._eager or self._padded or self._hides(rule, load)):
             return max(load.prompt_tokens, rule.kept(load.ctx_tokens))
         return load.prompt_tokens
 
     def _masks(self, load: Workload, seen: tuple[int, ...]) -> int:
-        """Masks that live through the pass: one bool square for each window, in eager attention one bias a sequence for each rule."""
+        """Masks that live through the pass: a square for each window, with padding one a sequence for each rule; eagerly a bias."""
         size = 0
         for i in self._attention_rules:
             if self._eager:
                 size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
-            elif self.plan.settings.attn == "sdpa" and self._hides(self.plan.rules[i], load):
-                size += load.prompt_tokens * seen[i]
+            elif self.plan.settings.attn == "sdpa" and (self._padded or self.plan.form.masks_all or self._hides(self.plan.rules[i], load)):
+                size += self._mask_bytes * (load.batch if self._padded or self.plan.form.masks_each else 1) * load.prompt_tokens * seen[i]
         idle = self.plan.elem_bytes * load.batch if self._eager else 1
-        return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2
+        return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2 + self.plan.form.constant_bytes
 
     def _decode_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
         """Peak over all decode steps, and how much of it is logits of all positions.
 
         It is in the last step, when the cache is fullest, or in the first, while windows still hold the prompt (``before``).
         """
-        prompt, ctx, batch, steps = load.prompt_tokens, load.ctx_tokens, load.batch, load.decode_steps
+        ctx, batch, prompt, steps = *load, load.decode_steps
+        if self.plan.settings.cache == "none":
+            return self._all_again(load._replace(prompt_tokens=ctx), bound=bound)
         most = self._step(load, before, prompt + 1) if steps == 1 or self._shrinks else 0
         if steps > 1:
             almost = self._kept(ctx - 1, load)
             most = max(most, self._step(load, almost, ctx), batch * self._choosing(almost, copies=2))
-        if bound:
-            most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2))
-        whole = self.plan.elem_bytes * self.plan.vocab * batch * prompt if self._logits else 0
+        most = max(most, batch * self._choosing(self._kept(ctx, load), copies=2)) if bound else most
+        whole = self._kept_logits * batch * prompt
+        if self.plan.behavior.keeps_outputs:
+            most = max(most, self._step(load, before, prompt + 1) + whole)
         first = batch * self._choosing(before, copies=1) + whole
-        return max(first, most) + IDS * batch * ctx, whole if first >= most else 0
+        n_ids = 3 if self._padded else 1  # with padding also a mask, and positions of each sequence
+        return max(first, most) + n_ids * IDS * batch * ctx, whole if first >= most else 0
+
+    def _all_again(self, load: Workload, *, bound: bool) -> tuple[int, int]:
+        """The last step without a cache: a pass over all tokens, beside the scores of the step before."""
+        most, logits = self._prompt_peak(load, (0,) * len(self.plan.rules), bound=bound)
+        copied = again(self.plan, load, tuple([self._seen(rule, load) for rule in self.plan.rules]))
+        return max(most, copied) + FLOAT32 * load.batch * self.plan.vocab, logits
 
     def _choosing(self, kept: tuple[int, ...], *, copies: int) -> int:
-        """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32.
+        """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32, of the scores now and before.
 
-        One is of the scores now, one of the step before. Source: transformers 5.24 generation/utils.py, _sample.
+        Source: transformers 5.24 generation/utils.py, _sample.
         """
         return self._sum(kept) + self.plan.vocab * (self.plan.elem_bytes + FLOAT32 * copies)
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""
         lines, point = self._step_lines(load, before, n_tokens)
-        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab
+        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab + self.plan.form.constant_bytes
 
     def _step_lines(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> tuple[tuple[Line, ...], Point]:
         full = tuple([rule.window is not None and n_tokens > rule.window for rule in self.plan.rules])
-        lines = self._decode.get(full) or self._decode.setdefault(full, decode(self.plan, self._device, full))
+        key = ("decode", alone := load.batch == 1, full)
+        lines = self._lines.get(key) or self._lines.setdefault(key, decode(self.plan, self._device, full, alone=alone))
         now = self._kept(n_tokens, load)
         return lines, Point(load.batch, 1, now, before, now)

@@ -51,7 +51,8 @@ class Shape(NamedTuple):
 class Context(NamedTuple):
     """The run around the kernel: setting, element size, device, and whether it is decoding under a mask.
 
-    ``kv_heads`` is the form's: what happens where they are fewer than the query heads.
+    ``packs_queries`` and ``reads_groups`` are the version's, ``kv_heads`` is the form's: what happens where they are fewer
+    than the query heads. ``alone``: the batch is one sequence.
     """
 
     attn: str
@@ -62,6 +63,8 @@ class Context(NamedTuple):
     decoding: bool
     masked: bool
     packs_queries: bool
+    reads_groups: bool = True
+    alone: bool = False
 
 
 def shape_of(mixer: Mixer) -> Shape | None:
@@ -89,25 +92,37 @@ def choose(shape: Shape, run: Context) -> tuple[Kernel, bool]:
         return "flash", False
     if shape.grouped and run.kv_heads == "broadcast":
         return "math", False
-    in_groups = shape.grouped and not run.masked and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM
+    in_groups = _in_groups(shape, run)
     packed = shape.grouped and not in_groups and run.decoding and run.packs_queries
     half = run.elem_bytes == 2
     ampere = run.capability is None or run.capability >= AMPERE
     if half and ampere and not run.masked and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM:
-        return "flash", False
+        return "flash", shape.grouped and not packed and not in_groups
     fits = not in_groups and (not half or shape.head_dim % 8 == shape.v_head_dim % 8 == 0) and (ampere or not run.bfloat16)
-    return ("efficient" if fits else "math"), shape.grouped and not packed
+    return ("efficient" if fits else "math"), shape.grouped and not packed and not in_groups
+
+
+def _in_groups(shape: Shape, run: Context) -> bool:
+    """Whether Transformers leaves it to SDPA to read keys in groups."""
+    return (
+        run.reads_groups
+        and shape.grouped
+        and not run.masked
+        and run.kv_heads != "broadcast"
+        and shape.head_dim == shape.v_head_dim <= FLASH_HEAD_DIM
+    )
 
 
 def moments(shape: Shape, run: Context, core: Moment, scores: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:
     """Moments inside the kernel: ``core`` is alive around it, ``scores`` are eager attention's own."""
     kernel, repeats = choose(shape, run)
     elem = run.elem_bytes
-    repeated = elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) if repeats else 0
-    around = core._replace(attended=core.attended + repeated)
+    copies = repeats and shape.n_kv_heads > 1  # a single head is expanded into a view
+    around = core._replace(attended=core.attended + elem * (widths["Q"] + shape.n_heads * shape.v_head_dim) * copies)
     match kernel:
         case "eager":
-            return _eager(shape, around, scores, elem * widths["Q"] if shape.grouped and not repeats else 0, elem)
+            shared = shape.grouped and not copies and not (repeats and run.alone)
+            return _eager(shape, around, scores, elem * widths["Q"] if shared else 0, elem)
         case "flash":
             return (_flash(shape, around, elem),)
         case "efficient":
@@ -151,17 +166,35 @@ def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
 
 
 def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int]) -> tuple[Moment, ...]:
-    """Float32 copies of q, k and v (k twice while it is scaled), the scores, and their softmax; its own causal mask.
+    """Queries in float32 and scaled, float32 copies of keys and values, repeated for each query head where they are in groups; the
+    scores, and three times as many while softmax looks for rows without any; the output, beside probabilities rounded for nobody.
+    Its own causal mask, or the bias that a mask becomes.
 
-    Source: PyTorch 2.13 _scaled_dot_product_attention_math.
+    Source: PyTorch 2.13 attention.cpp, _scaled_dot_product_attention_math and _safe_softmax.
     """
-    keys, values, scores = shape.n_kv_heads * shape.head_dim, shape.n_kv_heads * shape.v_head_dim, FLOAT32 * shape.n_heads
+    half = run.elem_bytes < FLOAT32
+    per_head = FLOAT32 * (shape.head_dim + shape.v_head_dim)
+    expanded = per_head * shape.n_heads if _in_groups(shape, run) else 0
+    held = around.attended + expanded + (per_head * shape.n_kv_heads if half else 0)
+    scaled = FLOAT32 * shape.head_dim * (shape.n_heads if expanded else shape.n_kv_heads)
+    copies = run.kv_heads == "broadcast" and shape.grouped and not run.alone  # products copy keys and values for each query head
+    scaled += FLOAT32 * shape.head_dim * shape.n_heads if copies else 0
+    queries, scores = FLOAT32 * widths["Q"], FLOAT32 * shape.n_heads
     square = 0 if run.masked or run.decoding else FLOAT32
-    masked = around._replace(square=around.square + square)
-    copies = masked._replace(token=around.token + FLOAT32 * widths["Q"], attended=around.attended + FLOAT32 * (keys + values))
-    where = ", in SDPA's math kernel"
+    kept = around._replace(
+        token=around.token + queries * (2 if half else 1),
+        attended=held,
+        square=around.square + square,
+        pair=around.pair + (run.elem_bytes if run.masked else 0),
+    )
+    what, where = f"{around.what} + {'2' if half else ''}fQ", ", in SDPA's math kernel"
+    copied = 0 if run.decoding else queries  # the product wants heads in rows
+    out = shape.n_heads * shape.v_head_dim
+    ends = kept._replace(token=kept.token + FLOAT32 * out, pair=kept.pair + scores + (run.elem_bytes * shape.n_heads if half else 0))
+    rounded, valued = run.elem_bytes * out if half else 0, FLOAT32 * out if copies else 0
     return (
-        copies._replace(attended=copies.attended + FLOAT32 * keys, what=f"{around.what} + fQ{where}"),
-        copies._replace(pair=around.pair + scores, what=f"{around.what} + fQ + fNL{where}"),
-        masked._replace(pair=around.pair + 2 * scores, attended=around.attended + FLOAT32 * values, what=f"{around.what} + 2fNL{where}"),
+        kept._replace(token=kept.token + copied, pair=kept.pair + scores, attended=held + scaled, what=f"{what} + fQ + fNL{where}"),
+        kept._replace(pair=kept.pair + 3 * scores + shape.n_heads, what=f"{what} + 3fNL{where}"),
+        ends._replace(attended=held + valued, what=f"{what} + fO + NL + fNL{where}"),
+        ends._replace(token=ends.token + rounded, what=f"{what} + O + fO + NL + fNL{where}"),
     )

@@ -4,16 +4,23 @@ from collections.abc import Iterable, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from kvplan.core.units import ceil_to
+from kvplan.core.units import ceil_div, ceil_to
 from kvplan.engines.transformers.kernels import Moment
+
+
+class Chunks(NamedTuple):
+    """Chunks of ``n_tokens``, of which the last is filled up: bytes of one."""
+
+    n_tokens: int
+    size: int
 
 
 class Line(NamedTuple):
     """Bytes alive at one moment: ``moment`` at rule ``rule``, and the caches of all layers.
 
     ``new`` and ``old`` are bytes per entry for each rule: of layers that already hold this pass's tokens, and of those
-    that don't yet. ``row`` is bytes per sequence. ``kind`` is the kind of layer, None outside them.
-    Queries are rounded up to a multiple of ``chunk``.
+    that don't yet. ``row`` is bytes per sequence. ``kind`` is the kind of layer, None outside them. ``chunks`` are those in which
+    the prompt is read.
     """
 
     moment: Moment
@@ -22,7 +29,7 @@ class Line(NamedTuple):
     old: tuple[int, ...]
     row: int = 0
     kind: int | None = None
-    chunk: int = 1
+    chunks: Chunks | None = None
 
 
 class Point(NamedTuple):
@@ -43,10 +50,10 @@ def peak(lines: Iterable[Line], point: Point, *, ragged: bool | None = None) -> 
     most = 0
     batch, queries, now, before, attended = point
     tokens = batch * queries
-    for (token, pair, per_attended, padded, uneven, square, _what), rule, new, old, row, _kind, chunk in lines:
-        size = token * (tokens if chunk == 1 else batch * ceil_to(queries, chunk)) + batch * (
-            row + sum(map(mul, new, now)) + sum(map(mul, old, before))
-        )
+    for (token, pair, per_attended, padded, uneven, square, _what), rule, new, old, row, _kind, chunks in lines:
+        size = token * tokens + batch * (row + sum(map(mul, new, now)) + sum(map(mul, old, before)))
+        if chunks:
+            size += batch * ceil_div(queries, chunks.n_tokens) * chunks.size
         if pair or per_attended or padded or square:
             seen = attended[rule]
             size += seen * (pair * tokens + per_attended * batch + square * queries)
@@ -76,7 +83,7 @@ def unbeaten(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _covers(b: Line, a: Line) -> bool:
     """Whether ``b`` is never below ``a``: they look at the same tokens, and no coefficient of ``b`` is smaller."""
-    if (b.rule, b.chunk) != (a.rule, a.chunk) or b.row < a.row:
+    if (b.rule, b.chunks) != (a.rule, a.chunks) or b.row < a.row:
         return False
     coefficients = zip((*b.moment[:-1], *b.new, *b.old), (*a.moment[:-1], *a.new, *a.old), strict=True)
     return all([x >= y for x, y in coefficients])

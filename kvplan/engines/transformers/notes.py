@@ -5,12 +5,13 @@ from kvplan.core.dtypes import PLAIN
 from kvplan.core.ledger import Finding, Fix, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.engines.transformers.kernels import AMPERE, FLASH_HEAD_DIM, shape_of
+from kvplan.engines.transformers.loading import NATIVE_FROM, unpacks
 from kvplan.engines.transformers.overhead import NVIDIA
 from kvplan.engines.transformers.rules import VERSIONS, Rules
 from kvplan.engines.transformers.settings import Settings
 
 
-def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -> tuple[Finding, ...]:
+def findings(model: ModelSpec, settings: Settings, node: Node, rules: Rules, *, newer: bool) -> tuple[Finding, ...]:
     """Findings that hold for every workload."""
     found = []
     if newer:
@@ -22,6 +23,16 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
                 f"use --engine transformers@{VERSIONS[-1]} to compare",
             )
         )
+    if rules.off_by:
+        found.append(
+            Finding(
+                "KV309",
+                "note",
+                f"activations are those of newer code, with what is known to differ in transformers {settings.version}: "
+                f"up to {rules.off_by} % off beside the weights",
+                f"take --engine transformers@{VERSIONS[-1]}, or `kvplan verify` with the version that will run",
+            )
+        )
     if not model.form.checked:
         found.append(
             Finding(
@@ -31,7 +42,7 @@ def findings(model: ModelSpec, settings: Settings, node: Node, *, newer: bool) -
                 "weights and cache are not affected; `kvplan verify` measures the rest",
             )
         )
-    return (*found, *_on_paper(settings), *_several(node), *_elsewhere(node))
+    return (*found, *_on_paper(settings), *_unpacks(model, settings, node), *_several(node), *_elsewhere(node))
 
 
 def _on_paper(settings: Settings) -> list[Finding]:
@@ -58,6 +69,22 @@ def _on_paper(settings: Settings) -> list[Finding]:
             )
         )
     return found
+
+
+def _unpacks(model: ModelSpec, settings: Settings, node: Node) -> list[Finding]:
+    capability = node.gpus[0].compute_capability if node.gpus else None
+    if capability is None or not unpacks(model, capability):
+        return []
+    major, minor = NATIVE_FROM[model.quantization or ""]
+    return [
+        Finding(
+            "KV315",
+            "warning",
+            f"the kernels of '{model.quantization}' need compute capability {major}.{minor}: Transformers unpacks all weights into "
+            f"{settings.compute_dtype} while it loads them, and so they are counted",
+            "take a newer GPU, or a checkpoint quantized in another way",
+        )
+    ]
 
 
 def _several(node: Node) -> list[Finding]:
@@ -109,6 +136,8 @@ def refusals(model: ModelSpec, settings: Settings, node: Node, rules: Rules) -> 
                 "torch.nn.functional.scaled_dot_product_attention yet.",
             )
         )
+    if settings.cache == "none" and settings.chunk_tokens:
+        found.append(Refusal("KV316", "config", "ValueError: Cannot use prefill chunking without a cache"))
     if settings.cache == "quantized":
         found += _quantized(model, settings, rules)
     return tuple(found)
@@ -146,12 +175,17 @@ def not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:
     """What exists and is in no entry."""
     found = [
         NotModeled("kernel_scratch", "scratch inside kernels: sorting of routed tokens, grouped products, cuDNN attention since Hopper"),
-        NotModeled("padding", "prompts of unequal length: a mask of one byte per sequence and pair of tokens, and no flash attention"),
     ]
+    if settings.padding == "none":
+        found.append(NotModeled("padding", "prompts of unequal length (padding=left): a mask for each sequence, and no flash attention"))
+    if settings.assistant and model.draft is None:
+        found.append(NotModeled("assistant", f"the assistant model '{settings.assistant}', which could not be read"))
     if settings.cache == "static":
         found.append(NotModeled("cuda_graphs", "generate() compiles decoding with a static cache: the memory of its CUDA graphs"))
     if any(group.role in ("vision", "audio") for group in model.weights):
         found.append(NotModeled("towers", "what the vision or audio tower holds while it reads an input, and the tokens it adds"))
-    if model.quantization:
-        found.append(NotModeled("dequantization", f"buffers in which '{model.quantization}' layers unpack their weights"))
+    if model.quantization == "mxfp4":
+        found.append(
+            NotModeled("without_kernels", "without the packages kernels and triton the experts are unpacked into 16 bits as they load")
+        )
     return tuple(found)

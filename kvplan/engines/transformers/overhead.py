@@ -1,4 +1,4 @@
-"""What a process holds on a GPU beside its tensors: its context, matrix workspaces, and what the allocator can't hand out."""
+"""What a process holds on a GPU beside its tensors: its context, and matrix workspaces."""
 
 from typing import NamedTuple
 
@@ -62,9 +62,8 @@ def workspace(gpu: Gpu) -> Entry:
         formula = "none to {high} MiB: what {vendor}'s libraries take is not modeled"
         source = "no published figure; hipBLASLt's 76 MiB of PyTorch's CublasHandlePool.cpp lie inside"
         return _workspace("matrix workspace", OTHER_WORKSPACE, formula, {"high": OTHER_WORKSPACE.high // MIB, "vendor": gpu.vendor}, source)
-    known = gpu.compute_capability
-    large = known is None or known[0] in LARGE_FROM
-    best = LARGE_WORKSPACE if large else SMALL_WORKSPACE
+    known, best = gpu.compute_capability, workspace_bytes(gpu.compute_capability)
+    large = best == LARGE_WORKSPACE
     return _workspace(
         "cuBLAS workspace",
         Interval(SMALL_WORKSPACE if known is None else best, best, best),
@@ -72,6 +71,11 @@ def workspace(gpu: Gpu) -> Entry:
         {"mib": LARGE_WORKSPACE // MIB} if large else {},
         "PyTorch 2.13 CublasHandlePool.cpp; CUBLAS_WORKSPACE_CONFIG changes it",
     )
+
+
+def workspace_bytes(capability: tuple[int, int] | None) -> int:
+    """The workspace of one cuBLAS handle; the larger where nobody knows the compute capability. Source: as ``workspace``."""
+    return LARGE_WORKSPACE if capability is None or capability[0] in LARGE_FROM else SMALL_WORKSPACE
 
 
 def _workspace(name: str, size: Interval, formula: str, inputs: dict[str, int | str], source: str) -> Entry:
@@ -110,32 +114,3 @@ _READ = (
     "{spare} MiB above it are for kernels that load later"
 )
 _GUESS = "nobody published one of this kind: {best} MiB, and room around the {low} to {top} MiB read on Ampere and Ada"
-
-
-def allocator(transient_bytes: int) -> Entry:
-    """What PyTorch's caching allocator reserves and can't hand out, of ``transient_bytes`` of cache and activations.
-
-    Segments are 2 or 20 MiB or rounded to 2 MiB, and blocks of different segments never merge: a cache that grows by a
-    token no longer fits where it was. Replaying traces of ten runs through a model of the allocator left 15 to 27 %
-    of the transient bytes unusable, 3 to 11 % with expandable segments, and up to 128 MiB in small runs. Under pressure it
-    returns unused segments, so the lower bound is none; the best guess, an eighth, lies between that and the replays.
-    Source: PyTorch 2.13 c10/cuda/CUDACachingAllocator.cpp.
-    """
-    return Entry(
-        term="allocator",
-        name="allocator",
-        place="gpu0",
-        size=allocator_size(transient_bytes),
-        basis="modeled",
-        formula="12.5 % of {transient} B (0 to 27 % + {segments} MiB)",
-        inputs={"transient": transient_bytes, "segments": SEGMENTS_MIB},
-        source="PyTorch 2.13 CUDACachingAllocator.cpp; replayed traces",
-    )
-
-
-SEGMENTS_MIB = 128
-
-
-def allocator_size(transient_bytes: int) -> Interval:
-    """The interval of ``allocator``."""
-    return Interval(0, transient_bytes // 8, transient_bytes * 27 // 100 + SEGMENTS_MIB * MIB)

@@ -5,63 +5,70 @@ Source: transformers 5.24 generation/utils.py (_prefill, _sample), cache_utils.p
 
 from typing import NamedTuple
 
-from kvplan.core.forms import StateMoments
-from kvplan.engines.transformers.kernels import FLOAT32, Context, Moment, moments, shape_of
+from kvplan.engines.transformers.aged import ROUTING, moe
+from kvplan.engines.transformers.growth import growth, requantized
+from kvplan.engines.transformers.kernels import Context, Moment, Shape, choose, moments, shape_of
 from kvplan.engines.transformers.lines import Line, largest, unbeaten
-from kvplan.engines.transformers.plan import Kind, PerRule, Plan, plus
+from kvplan.engines.transformers.plan import Kind, Plan, plus
+from kvplan.engines.transformers.scans import scans, steps
 from kvplan.engines.transformers.widths import Rate, rate
 
 MLP = {True: ("4H + 3I",), False: ("4H + 2I",)}
-ROUTING = "4iA + fA + E"
-MOE = {
-    True: (f"4H + 4AH + {ROUTING}", f"4H + AH + 4AM + {ROUTING}"),
-    False: (f"4H + 4AH + {ROUTING}", f"4H + AH + 2AM + {ROUTING}"),
-}
 RAW = "K + V"
 CAT = f"3H + Q + {RAW}"
 
 
 class Device(NamedTuple):
-    """What decides which kernels run: compute capability (None where unknown) and the version's rule for decoding."""
+    """What decides which kernels run: compute capability, None where unknown."""
 
     capability: tuple[int, int] | None
-    packs_queries: bool
 
 
-def prefill(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
-    """Moments of the pass over the prompt; ``full`` says for each rule whether its window hides something."""
+def prefill(plan: Plan, device: Device, full: tuple[bool, ...], *, alone: bool = False) -> tuple[Line, ...]:
+    """Moments of the pass over the prompt; ``full`` says for each rule whether its window hides something,
+    ``alone`` that the batch is one sequence."""
     lines: list[Line] = []
     nothing = (0,) * len(plan.rules)
+    every = plan.settings.padding == "left" or plan.form.masks_all
     for i, kind in enumerate(plan.kinds):
-        run = context(plan, device, decoding=False, masked=full[kind.rule] and plan.settings.attn == "sdpa")
-        keeps_raw = plan.settings.cache == "quantized" or (plan.settings.cache == "static" and full[kind.rule])
+        masked = (full[kind.rule] or every) and plan.settings.attn == "sdpa"
+        run = context(plan, device, decoding=False, masked=masked, alone=alone)
+        keeps_raw = plan.settings.cache in ("quantized", "none") or (plan.settings.cache == "static" and full[kind.rule])
         after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
         before = [moment for moment in largest(_before(plan, kind)) if moment.token > most or moment.pair]
         behind = plus(kind.last, kind.own)
         lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before]
         lines += [Line(moment, kind.rule, behind, nothing, kind=i) for moment in after]
-        lines += [Line(moment, kind.rule, behind, nothing, kind=i, chunk=chunk) for moment, chunk in _scans(plan, kind)]
-    return (*unbeaten(lines), head(plan, whole=plan.settings.forward == "plain"))
+        lines += [Line(moment, kind.rule, behind, nothing, row, i, chunks) for moment, row, chunks in scans(plan, kind)]
+    return (*unbeaten(lines), head(plan, whole=plan.whole_logits))
 
 
-def decode(plan: Plan, device: Device, full: tuple[bool, ...]) -> tuple[Line, ...]:
+def decode(plan: Plan, device: Device, full: tuple[bool, ...], *, alone: bool = False, chunk: bool = False) -> tuple[Line, ...]:
     """Moments of one decode step at the last layer of each kind; with windows, which shrink after the prompt, also at the first.
 
-    ``full`` says for each rule whether its window is full before the step.
+    ``full`` says for each rule whether its window is full before the step. A ``chunk`` is a step of many tokens: the next part of a
+    prompt, under a mask.
     """
     lines: list[Line] = []
-    shrinks = plan.settings.cache == "dynamic" and any(rule.window is not None for rule in plan.rules)
+    shrinks = plan.settings.cache == "dynamic" and any(rule.shrinks for rule in plan.rules)
     for i, kind in enumerate(plan.kinds):
-        masked = plan.settings.attn == "sdpa" and (plan.settings.cache == "static" or full[kind.rule])
-        run = context(plan, device, decoding=True, masked=masked)
-        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *_steps(plan, kind), *_gathered(plan, kind)])
-        before = Moment(_rate(plan, kind, CAT).token, attended=_requantized(plan, kind), what=f"{CAT}, as its cache grows")
+        masked = plan.settings.attn == "sdpa" and (
+            plan.settings.cache == "static" or plan.settings.padding == "left" or full[kind.rule] or chunk
+        )
+        run = context(plan, device, decoding=not chunk, masked=masked, alone=alone)
+        ends = [] if chunk else [*steps(plan, kind), *gathered(plan, kind)]
+        after = largest([*_inside(plan, kind, run), *_after(plan, kind), *ends])
+        cat = Moment(_rate(plan, kind, CAT).token, attended=requantized(plan, kind), what=f"{CAT}, as its cache grows")
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
             behind = plus(place, kind.own)
             ahead = plus(plan.total, behind, times=-1)
-            lines.append(Line(before, kind.rule, plus(place, _growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
+            lines.append(Line(cat, kind.rule, plus(place, growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
+            lines += [Line(moment, kind.rule, place, plus(ahead, kind.own), kind=i) for moment in (_before(plan, kind) if chunk else ())]
+            ahead = plan.total if plan.keeps_old else ahead
             lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
+            read = scans(plan, kind) if chunk else ()
+            lines += [Line(moment, kind.rule, behind, ahead, row, i, chunks) for moment, row, chunks in read]
     return (*unbeaten(lines), head(plan, whole=False))
 
 
@@ -77,7 +84,7 @@ def head(plan: Plan, *, whole: bool) -> Line:
     )
 
 
-def context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Context:
+def context(plan: Plan, device: Device, *, decoding: bool, masked: bool, alone: bool = False) -> Context:
     """What the choice of an attention kernel depends on beside the layer."""
     settings = plan.settings
     return Context(
@@ -88,7 +95,9 @@ def context(plan: Plan, device: Device, *, decoding: bool, masked: bool) -> Cont
         capability=device.capability,
         decoding=decoding,
         masked=masked,
-        packs_queries=device.packs_queries,
+        packs_queries=plan.behavior.packs_queries,
+        reads_groups=plan.behavior.reads_groups,
+        alone=alone,
     )
 
 
@@ -112,21 +121,27 @@ def _inside(plan: Plan, kind: Kind, run: Context, *, raw: str = "") -> list[Mome
     if shape is None:
         return []
     form, elem = plan.form, plan.elem_bytes
-    core, attended = _rate(plan, kind, form.core), _rate(plan, kind, form.context).token
+    what = form.core_alone if run.alone and form.core_alone else form.core
+    core, attended = _rate(plan, kind, what), _rate(plan, kind, form.context).token
     if plan.settings.cache == "quantized" and run.decoding:
         attended += _rate(plan, kind, RAW).token  # read back from their codes
     token = core.token + _rate(plan, kind, raw).token
-    around = Moment(token, core.pair, attended, what=form.core)
-    kept, copied = (
-        (_rate(plan, kind, form.kept_scores).pair, _rate(plan, kind, form.eager_context).token) if run.attn == "eager" else (0, 0)
-    )
-    held = f"{form.core} + {form.kept_scores}" if kept else form.core
-    product = around._replace(pair=around.pair + kept, attended=around.attended + copied, what=f"{held}, after the attention kernel")
+    around = Moment(token, core.pair, attended, what=what)
+    kept, copied, out = _eager_rest(plan, kind, shape, run) if run.attn == "eager" else (0, 0, 0)
+    held = f"{what} + {form.kept_scores}" if kept else what
+    product = Moment(token + out, core.pair + kept, attended + copied, what=f"{held}{' + 2O' if out else ''}, after the attention kernel")
     projected = around._replace(
         token=token + elem * (kind.widths["O"] + kind.widths["H"]), pair=around.pair + kept, what=f"{held} + O + H, as it is projected"
     )
     scores = Moment(*_rate(plan, kind, form.scores), what=form.scores)
     return [*moments(shape, run, around, scores, kind.widths), product, projected]
+
+
+def _eager_rest(plan: Plan, kind: Kind, shape: Shape, run: Context) -> tuple[int, int, int]:
+    """What is alive behind an eager product: scores that outlive it, what it copied of each token attended to, its output twice."""
+    form, elem = plan.form, plan.elem_bytes
+    repeated = elem * (kind.widths["Q"] + kind.widths["O"]) if choose(shape, run)[1] and shape.n_kv_heads > 1 else 0
+    return _rate(plan, kind, form.kept_scores).pair, max(repeated, _rate(plan, kind, form.eager_context).token), 2 * elem * kind.widths["O"]
 
 
 def _after(plan: Plan, kind: Kind) -> list[Moment]:
@@ -135,59 +150,18 @@ def _after(plan: Plan, kind: Kind) -> list[Moment]:
     kept = _rate(plan, kind, form.kept_scores).pair if plan.settings.attn == "eager" and kind.widths["N"] else 0
     texts = [form.norm]
     for ffn in kind.layer.ffns:
-        texts += (form.mlp or MLP[ffn.gated]) if ffn.kind == "dense" else (form.moe or MOE[ffn.gated])
+        texts += (form.mlp or MLP[ffn.gated]) if ffn.kind == "dense" else moe(form, plan.behavior.experts, gated=ffn.gated)
     return [Moment(found.token, found.pair + kept, what=text) for text, found in ((text, _rate(plan, kind, text)) for text in texts)]
 
 
-def _states(plan: Plan, kind: Kind) -> list[StateMoments]:
-    kinds = {mixer.kind for mixer in kind.layer.mixers}
-    return [state for state in plan.form.states if state.kind in kinds]
-
-
-def _scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int]]:
-    """Moments of mixers with a state while they read the prompt, and their chunks."""
-    return [(Moment(_rate(plan, kind, state.scan).token, what=state.scan), state.chunk_tokens) for state in _states(plan, kind)]
-
-
-def _steps(plan: Plan, kind: Kind) -> list[Moment]:
-    """Moments of mixers with a state while they make one step."""
-    return [Moment(_rate(plan, kind, state.step).token, what=state.step) for state in _states(plan, kind)]
-
-
-def _gathered(plan: Plan, kind: Kind) -> list[Moment]:
+def gathered(plan: Plan, kind: Kind) -> list[Moment]:
     """generate() decodes with batched_mm, which copies the weights of each token's experts.
 
     Source: transformers 5.24 integrations/moe.py, batched_mm_experts_forward; modeling_utils.py, _optimize_model_for_decode.
     """
-    moe = next((ffn for ffn in kind.layer.ffns if ffn.kind == "moe"), None)
-    if moe is None or plan.settings.forward == "plain" or not plan.form.gathers_experts:
+    mixture = next((ffn for ffn in kind.layer.ffns if ffn.kind == "moe"), None)
+    if mixture is None or plan.settings.forward == "plain" or not (plan.form.gathers_experts and plan.behavior.gathers):
         return []
     experts = sum(group.run_bytes(plan.settings.dtype) for group in kind.layer.weights if group.role == "expert")
-    token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + moe.n_active * experts // moe.n_experts
+    token = _rate(plan, kind, f"4H + 2AH + {ROUTING}").token + mixture.n_active * experts // mixture.n_experts
     return [Moment(token, what=f"4H + 2AH + {ROUTING}, and copies of its experts' weights")]
-
-
-def _growth(plan: Plan, kind: Kind, *, full: bool) -> PerRule:
-    """Bytes per entry that growing one layer's cache takes for a moment, beside the old one.
-
-    torch.cat builds the new keys before the old ones go; a window builds keys and values first. A static window that is
-    full is rolled into copies; the rest of a static cache is written in place, a quantized one is small.
-    """
-    cache, grown = plan.settings.cache, [0] * len(plan.rules)
-    if kind.store.slots and cache != "quantized":
-        slot = kind.store.slots[0]
-        if slot.rule.window is not None:
-            grown[kind.rule] = slot.bytes if cache == "dynamic" or full else 0
-        elif cache == "dynamic":
-            grown[kind.rule] = slot.key_bytes
-    return tuple(grown)
-
-
-def _requantized(plan: Plan, kind: Kind) -> int:
-    """Bytes per token attended to while a quantized layer is read: two float32 copies and the old values (fp8), or four plain copies."""
-    keys, values = kind.widths["K"], kind.widths["V"]
-    if plan.settings.cache != "quantized" or not kind.widths["N"]:
-        return 0
-    if plan.settings.kv_dtype.startswith("float8"):
-        return plan.elem_bytes * keys + 2 * FLOAT32 * values + keys + values
-    return 2 * plan.elem_bytes * (keys + values)

@@ -6,7 +6,9 @@ from typing import NamedTuple
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.forms import ActivationForm
 from kvplan.core.model import Layer, ModelSpec
-from kvplan.engines.transformers.cache import Rule, Slot, Store, store
+from kvplan.engines.transformers.aged import as_of
+from kvplan.engines.transformers.cache import FLOAT32, Rule, Slot, Store, store
+from kvplan.engines.transformers.rules import Rules
 from kvplan.engines.transformers.settings import Settings
 from kvplan.engines.transformers.widths import rate, widths_of
 
@@ -31,7 +33,7 @@ class Kind(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What does not depend on the workload.
+    """What does not depend on the workload; ``behavior`` is that of the version.
 
     ``total`` is kept by all layers, ``logits_bytes`` made of one output row; ``fixed_bytes`` and ``state_bytes`` are kept
     per sequence, of the fixed ones ``tail_bytes`` at most.
@@ -39,6 +41,7 @@ class Plan(NamedTuple):
 
     form: ActivationForm
     settings: Settings
+    behavior: Rules
     elem_bytes: int
     hidden: int
     vocab: int
@@ -50,26 +53,46 @@ class Plan(NamedTuple):
     tail_bytes: int
     state_bytes: int
 
+    @property
+    def whole_logits(self) -> bool:
+        """Whether the pass over the prompt makes logits of every position."""
+        return self.settings.forward == "plain" or not self.behavior.last_logits
 
-def compile_plan(model: ModelSpec, settings: Settings) -> Plan:
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of logits as it is returned."""
+        return self.vocab * (FLOAT32 if self.form.logits.endswith(" + fW") else self.elem_bytes)
+
+    @property
+    def keeps_old(self) -> bool:
+        """Whether all of the cache as it was before a step lives until the end of it."""
+        return self.behavior.keeps_outputs and self.settings.cache == "dynamic"
+
+
+def compile_plan(model: ModelSpec, settings: Settings, behavior: Rules) -> Plan:
     """Group equal layers and sum what they keep."""
     elem = DTYPES[settings.compute_dtype].block_bytes
     made = {id(run.layer): as_cached(run.layer, model.form) for run in model.runs}
-    known = {key: store(layer, settings.kv_dtype, elem) for key, layer in made.items()}
+    known = {key: store(layer, settings.kv_dtype, elem, behavior) for key, layer in made.items()}
+    if settings.cache == "none":
+        known = {key: kept.emptied() for key, kept in known.items()}
     stores = [known[id(run.layer)] for run in model.runs]
     rules = tuple(dict.fromkeys(slot.rule for kept in stores for slot in kept.slots)) or (Rule(),)
     kinds, total = _kinds(model, [made[id(run.layer)] for run in model.runs], stores, rules)
     counted = [(run.n_layers, kept) for run, kept in zip(model.runs, stores, strict=True)]
+    latent = any(mixer.kind == "mla" for run in model.runs for mixer in run.layer.mixers)
+    form = as_of(model.form, behavior, latent=latent)
     return Plan(
-        form=model.form,
+        form=form,
         settings=settings,
+        behavior=behavior,
         elem_bytes=elem,
         hidden=model.hidden_size,
         vocab=model.vocab_size,
         rules=rules,
         kinds=kinds,
         total=total,
-        logits_bytes=rate(model.form.logits, {"W": model.vocab_size}, elem).token,
+        logits_bytes=rate(form.logits, {"W": model.vocab_size}, elem).token,
         fixed_bytes=sum([n * kept.fixed_bytes for n, kept in counted]),
         tail_bytes=sum([n * kept.tail_bytes for n, kept in counted]),
         state_bytes=sum([n * kept.state_bytes for n, kept in counted]),

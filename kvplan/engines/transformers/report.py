@@ -24,7 +24,9 @@ def kept(model: ModelSpec, plan: Plan) -> Kept:
     for run in model.runs:
         for mixer in run.layer.mixers if run.layer.kv_source is None else ():
             counts[mixer] = counts.get(mixer, 0) + run.n_layers
-    return Kept(_groups(model, plan), tuple((n_layers, mixer) for mixer, n_layers in counts.items()))
+    return Kept(
+        () if plan.settings.cache == "none" else _groups(model, plan), tuple((n_layers, mixer) for mixer, n_layers in counts.items())
+    )
 
 
 def kv_plan(layers: Kept, plan: Plan, load: Workload, reserved_bytes: int) -> KvPlan:
@@ -34,7 +36,7 @@ def kv_plan(layers: Kept, plan: Plan, load: Workload, reserved_bytes: int) -> Kv
         k_dtype=plan.settings.kv_dtype,
         v_dtype=plan.settings.kv_dtype,
         bytes_per_token=sum(cost // rule.ratio for cost, rule in zip(plan.total, plan.rules, strict=True)),
-        marginal_bytes_per_token=max(0, next_ideal - ideal),
+        marginal_bytes_per_token=0 if plan.settings.cache == "none" else max(0, next_ideal - ideal),
         state_bytes_per_sequence=plan.state_bytes,
         ideal_bytes=min(reserved_bytes, load.batch * (ideal + plan.state_bytes)),
         reserved_bytes=reserved_bytes,
@@ -56,7 +58,7 @@ def _groups(model: ModelSpec, plan: Plan) -> tuple[KvGroup, ...]:
     for run in model.runs:
         layer = as_cached(run.layer, plan.form)
         for mixer in layer.mixers if layer.kv_source is None else ():
-            slots = store(layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes).slots
+            slots = store(layer._replace(mixers=(mixer,)), plan.settings.kv_dtype, plan.elem_bytes, plan.behavior).slots
             cost = sum(slot.bytes // slot.rule.ratio for slot in slots)
             key = (_kind(mixer), slots[0].rule.window if slots else None, cost)
             counts[key] = counts.get(key, 0) + run.n_layers

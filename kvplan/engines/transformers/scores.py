@@ -33,7 +33,7 @@ def all_in_memory(plan: Plan, device: Device) -> tuple[Finding, ...]:
             f"{_why(plan, *held[0])}: all scores of a prompt are in memory at once, and grow with its square",
             f"take {words}: its kernel keeps no scores"
             if words
-            else "shorten the prompt, or let generate(prefill_chunk_size=…) read it in pieces, which is not counted here",
+            else "shorten the prompt, or let generate(prefill_chunk_size=…) read it in pieces",
             tuple(change.fix for change in changes if change.fix),
         ),
     )

@@ -6,7 +6,10 @@ from typing import NamedTuple
 class Settings(NamedTuple):
     """Resolved settings; element types are canonical names.
 
-    ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs.
+    ``attn`` is attn_implementation, ``cache`` the cache class, ``forward`` whether generate() or a plain forward runs; ``padding`` is
+    ``left`` where the tokenizer pads shorter prompts of a batch. ``cache`` is ``none`` where use_cache is False, ``chunk_tokens`` is
+    prefill_chunk_size, 0 without one. ``assistant`` is the model that drafts. ``segments`` are those of PyTorch's allocator,
+    ``expandable`` where PYTORCH_ALLOC_CONF says so.
     ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
@@ -18,3 +21,7 @@ class Settings(NamedTuple):
     cache: str
     forward: str
     compute_dtype: str
+    padding: str = "none"
+    segments: str = "fixed"
+    chunk_tokens: int = 0
+    assistant: str = ""

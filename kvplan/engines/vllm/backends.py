@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import once
 from kvplan.engines.vllm.content import PER_TENSOR, PLAIN, TURBOQUANT, is_quantized
 
 HOPPER = (9, 0)
@@ -43,6 +44,7 @@ class Traits(NamedTuple):
         return self.attends and self.keeps_state
 
 
+@once
 def traits(model: ModelSpec) -> Traits:
     """The traits of the layers of ``model``."""
     mixers: list[Mixer] = [mixer for run in model.runs for mixer in run.layer.mixers]

@@ -7,43 +7,36 @@ from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
-from kvplan.engines.vllm import budget, entries, log, notes
-from kvplan.engines.vllm.cache import cache
+from kvplan.engines.vllm import budget, entries, log
 from kvplan.engines.vllm.length import length
-from kvplan.engines.vllm.profile import profile
 from kvplan.engines.vllm.refusals import config_refusals
 from kvplan.engines.vllm.report import kv_plan
-from kvplan.engines.vllm.rules import engine_rules, rules_for
+from kvplan.engines.vllm.resident import resident
 from kvplan.engines.vllm.settings import Settings
-from kvplan.engines.vllm.weighed import weighed
 
 
 class Deployment:
     """Implements the seam's Deployment: a rank's weights, what its profile run finds, and a pool of blocks in what is left."""
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
-        """Everything that no workload changes is computed once, here."""
+        """Everything that no workload changes is computed once, here or for all lengths together."""
         self._model, self._settings, self._node = model, settings, node
-        self._rules, newer = engine_rules(settings.version, v1=settings.v1), rules_for(settings.version)[1]
-        gpu = node.gpus[0] if node.gpus else None
-        capability = gpu.compute_capability if gpu else None
-        self._cache = cache(model, settings, self._rules, capability)
-        self._held = weighed(model, settings, self._rules, capability)
-        self._taken = [
-            budget.Taken(self._held.held(stage), profile(model, settings, self._rules, gpu, stage=stage, newer=newer))
-            for stage in range(settings.pp)
-        ]
-        self._available = budget.available(settings, node, self._taken)
-        self.findings: tuple[Finding, ...] = notes.findings(model, settings, self._cache, newer=newer)
-        self.not_modeled: tuple[NotModeled, ...] = notes.not_modeled(model, settings)
+        at = resident(model, settings, node)
+        self._rules, self._cache, self._held, self._taken, self._available = at.rules, at.cache, at.weighed, at.taken, at.available
+        self._stages, self._cards, self._beside = at.stages, at.cards, at.beside
+        self._refused = at.refusals
+        self._last: tuple[Workload, list[Interval]] | None = None
+        self.findings: tuple[Finding, ...] = at.findings
+        self.not_modeled: tuple[NotModeled, ...] = at.not_modeled
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
         """What vLLM says no to: the settings first, then the card, then the cache."""
-        found = config_refusals(self._model, self._settings, self._cache, self._node, self._rules)
-        if found:
-            return found
+        found = config_refusals(self._model, self._settings, self._node, self._rules, self._refused)
+        if found or self._cache.problem is not None:
+            return found or (Refusal("KV118", "config", self._cache.problem or ""),)
         found = budget.start_refusals(self._settings, self._node, self._taken)
         if self._budgets is None or not self._cache.pool.groups:
             return found
@@ -52,6 +45,10 @@ class Deployment:
     @cached_property
     def _budgets(self) -> tuple[int, ...] | None:
         return None if self._available is None else tuple(free.best for free in self._available)
+
+    @cached_property
+    def _best_blocks(self) -> int:
+        return self._cache.pool.n_blocks(self._budgets or (), self._settings.num_gpu_blocks_override)
 
     @cached_property
     def _max_model_len(self) -> int:
@@ -83,16 +80,18 @@ class Deployment:
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """Everything but the pool, and the blocks that this workload takes of it."""
         stage = self._stages.get(place)
-        return ZERO if stage is None else self._beside(stage).plus(self._demand(stage, load))
+        if stage is None:
+            return ZERO
+        if self._last is None or self._last[0] is not load:  # all ranks of a stage are asked for the same
+            self._last = load, [self._beside[i].plus(self._demand(i, load)) for i in range(self._settings.pp)]
+        return self._last[1][stage]
 
     def usable_bytes(self, place: str) -> int | None:
         """All that the engine holds beside the pool, and the pool, up to what the card has; None where no pool is known."""
         stage = self._stages.get(place)
         if stage is None or self._budgets is None or not self._cache.pool.block_bytes[stage] or not self._node.gpus:
             return None
-        n_blocks = self._cache.pool.n_blocks(self._budgets, self._settings.num_gpu_blocks_override)
-        card = next(found.usable_bytes or 0 for found in self._node.places() if found.id == place)
-        return min(card, self._beside(stage).best + n_blocks * self._cache.pool.block_bytes[stage])
+        return min(self._cards[place], self._beside[stage].best + self._best_blocks * self._cache.pool.block_bytes[stage])
 
     def phases(self, load: Workload) -> Phases:
         """The weights while loading; vLLM reserves its cache at once, so later phases have no peaks of their own."""
@@ -102,6 +101,11 @@ class Deployment:
         """The cache of the stage that holds most of it."""
         stage = max(range(self._settings.pp), key=lambda i: self._cache.pool.block_bytes[i])
         return kv_plan(self._model, self._cache, load, stage, self._settings.dtype)
+
+    def held(self) -> Held:
+        """What steps read."""
+        load = Workload(1, 1, 1)
+        return held(self.entries(load), self.kv(load))
 
     def capacity(self, load: Workload) -> Capacity | None:
         """The pool, also where the engine refuses for lack of it; None where no GPU is known."""
@@ -158,22 +162,10 @@ class Deployment:
         block = min(slot.block_tokens for group in pool.groups for slot in group.slots)
         return n_blocks // len(pool.groups) * block * self._settings.dcp * self._settings.pcp, concurrency
 
-    @cached_property
-    def _stages(self) -> dict[str, int]:
-        """Each GPU that a rank runs on, and its pipeline stage."""
-        world = self._settings.tp * self._settings.pp
-        places = self._node.places()[: max(1, world)]
-        return {place.id: min(i // self._settings.tp, self._settings.pp - 1) for i, place in enumerate(places)}
-
-    def _beside(self, stage: int) -> Interval:
-        """All that a rank holds beside its pool."""
-        held, found = self._taken[stage], self._taken[stage].profile
-        return held.weights.plus(found.budgeted).plus(found.later_graphs).plus(found.context)
-
     def _certain_blocks(self, fewest: int) -> int:
         """Blocks on every stage if all the rest takes the most it may; the ``fewest`` of the pool where no card is known."""
         spare = (
-            (usable - self._beside(stage).high) // self._cache.pool.block_bytes[stage]
+            (usable - self._beside[stage].high) // self._cache.pool.block_bytes[stage]
             for place, stage in self._stages.items()
             if (usable := self.usable_bytes(place)) is not None
         )

@@ -6,10 +6,12 @@ from types import MappingProxyType
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
+from kvplan.core.pace import UNPACKED, Pace
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import command, spelled
 from kvplan.engines.vllm.deployment import Deployment
 from kvplan.engines.vllm.drafting import speculative
+from kvplan.engines.vllm.loaded import quantized_on_load
 from kvplan.engines.vllm.resolve import resolve
 from kvplan.engines.vllm.said import Said
 from kvplan.engines.vllm.settings import Settings
@@ -22,6 +24,7 @@ class VllmEngine:
     name = "vllm"
     versions = VERSIONS
     formats = ("safetensors",)
+    follows: Sequence[str] = ("ctx_tokens",)
     options = MappingProxyType(
         {
             "dtype": "dtype",
@@ -63,6 +66,21 @@ class VllmEngine:
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:
         """``--max-model-len`` and ``--max-num-seqs``."""
         return settings.max_model_len, settings.max_num_seqs
+
+    def pace(self, settings: Settings, model: ModelSpec) -> Pace | None:
+        """Prompts in chunks, steps as graphs; drafting and weights that stay on the host are not modeled."""
+        if settings.speculative is not None or settings.cpu_offload_bytes:
+            return None
+        return Pace(
+            engine="launched" if settings.enforce_eager else "served",
+            dtype=settings.dtype,
+            chunk_tokens=settings.max_num_batched_tokens,
+            tp=settings.tp,
+            pp=settings.pp,
+            dp=settings.dp,
+            linear=quantized_on_load(model, settings),
+            unpacks=settings.quantization in UNPACKED,
+        )
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every plain setting but the version, which the answer shows beside them."""

@@ -80,11 +80,11 @@ def _in_container(run: shell.Container, env: Mapping[str, str]) -> Launch:
 def image_version(image: str) -> str | None:
     """The version that an image's tag names: vllm/vllm-openai:v0.11.0-cu130 is 0.11.0.
 
-    None for latest, digests, other images, and NVIDIA's, whose tags are a year and a month.
+    None for latest, digests, other images, NVIDIA's, whose tags are a year and a month, and of LMCache and Dynamo, which number these.
     """
     name, _, tag = image.partition("@")[0].rpartition(":")
     found = re.match(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+|rc\d+)?)(?![\d.])", tag)
-    if found is None or "vllm" not in name or "/" in tag or int(found[1].partition(".")[0]) >= _YEARS:
+    if found is None or "vllm" not in name or re.search("lmcache|dynamo", name) or "/" in tag or int(found[1].partition(".")[0]) >= _YEARS:
         return None
     return found[1]
 

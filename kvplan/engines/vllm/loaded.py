@@ -8,25 +8,18 @@ from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Lora, Settings
 from kvplan.engines.vllm.stages import layer_counts
 
-ON_LOAD = {"fp8": (1, 1), "bitsandbytes": (9, 16)}
-"""Bytes of so many elements, where an unquantized checkpoint is quantized while it loads: fp8 with a scale for each tensor;
-nf4 with a float32 for each 64. Source: vllm 0.33 model_executor/layers/quantization/fp8.py; 0.19 bitsandbytes.py."""
+ON_LOAD = {"fp8": "float8_e4m3fn", "bitsandbytes": "nf4"}
+"""The element type where an unquantized checkpoint is quantized while it loads: fp8 with a scale for each tensor; nf4 with a float32
+for each 64. Source: vllm 0.33 model_executor/layers/quantization/fp8.py; 0.19 bitsandbytes.py."""
 
-_LINEAR = ("attention", "mlp", "expert", "shared_expert", "mixer")
-_NARROW = 16  # convolutions have as many columns as taps, which is never more
 _SWIZZLED = {"0.9": (0, 9, 13), "0.17": (0, 9, 13), "0.20": (0, 9, 13)}
 """Hundredths that MXFP4 experts grow by when Hopper's kernels lay them out: vLLM 0.19.0, gpt-oss-20b, 13.64 GiB for 12.85 at
 TP1 and 7.01 for 6.55 at TP2. Later versions keep them within what Marlin pads."""
 _SWIZZLED_LATER = (0, 0, 9)
 
 
-def is_linear(group: WeightGroup) -> bool:
-    """Whether a group is the matrix of a linear layer inside a decoder layer."""
-    return group.role in _LINEAR and group.cols > _NARROW and group.tied_to is None
-
-
-def quantized_on_load(model: ModelSpec, settings: Settings) -> tuple[int, int] | None:
-    """Bytes and elements of the type that linear layers are brought to while loading, None where they stay as stored."""
+def quantized_on_load(model: ModelSpec, settings: Settings) -> str | None:
+    """The element type that linear layers are brought to while loading, None where they stay as stored."""
     return ON_LOAD.get(settings.quantization or "") if model.quantization is None else None
 
 
@@ -78,7 +71,7 @@ def adapters(model: ModelSpec, settings: Settings) -> int:
 
 def _adapter(group: WeightGroup, lora: Lora, tp: int) -> int:
     """Elements of one linear layer's A and B, over all adapters and experts."""
-    if not is_linear(group):
+    if not group.is_linear:
         return 0
     into, out = group.cols, group.rows
     if group.shard == "row":

@@ -1,5 +1,6 @@
 """The pool of cache blocks: how many there are, what one request takes, and what fits."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -7,16 +8,19 @@ from kvplan.core.ledger import Interval
 from kvplan.engines.vllm.demand import Demand, held_blocks, request_blocks
 from kvplan.engines.vllm.groups import Group
 from kvplan.engines.vllm.rules import Rules
+from kvplan.engines.vllm.slots import Slot
 
 
 class Pool(NamedTuple):
     """The groups of a model and the bytes of one block on each pipeline stage.
 
     ``null_blocks`` are those that stand for freed ones and that no request may take; ``null_block``: the fit check holds one back;
-    ``by_group``: it counts blocks, what groups waste included, not the pages of each layer.
+    ``by_group``: it counts blocks, what groups waste included, not the pages of each layer. ``tables`` are the distinct slots of a
+    group, and how many groups have these.
     """
 
     groups: tuple[Group, ...]
+    tables: tuple[tuple[tuple[Slot, ...], int], ...]
     block_bytes: tuple[int, ...]
     demand: Demand
     null_block: bool = True
@@ -25,14 +29,18 @@ class Pool(NamedTuple):
 
     def request_blocks(self, max_model_len: int) -> int:
         """Blocks of one request of ``max_model_len`` tokens as vLLM reckons them, over all groups."""
-        return sum(max(request_blocks(slot, max_model_len, self.demand) for slot in group.slots) for group in self.groups)
+        return sum(n * max(request_blocks(slot, max_model_len, self.demand) for slot in slots) for slots, n in self.tables)
 
     def held_blocks(self, ctx_tokens: int, batch: int) -> Interval:
         """Blocks of the pool that ``batch`` sequences of ``ctx_tokens`` need, the null block included."""
         low = best = high = self.null_blocks if self.groups else 0
-        for group in self.groups:
-            held = [held_blocks(slot, ctx_tokens, batch, self.demand) for slot in group.slots]
-            low, best, high = low + max(n.low for n in held), best + max(n.best for n in held), high + max(n.high for n in held)
+        for slots, n in self.tables:
+            if len(slots) == 1:
+                least, likely, most = held_blocks(slots[0], ctx_tokens, batch, self.demand)
+            else:
+                held = [held_blocks(slot, ctx_tokens, batch, self.demand) for slot in slots]
+                least, likely, most = (max(bound) for bound in zip(*held, strict=True))
+            low, best, high = low + n * least, best + n * likely, high + n * most
         return Interval(low, best, high)
 
     def most_sequences(self, n_blocks: int, ctx_tokens: int, limit: int) -> int:
@@ -88,4 +96,5 @@ def pool(groups: tuple[Group, ...], n_stages: int, demand: Demand, rules: Rules)
     Source: vllm 0.33 kv_cache_planning.py, _get_kv_cache_bytes_per_block.
     """
     sizes = tuple(max((group.bytes_on(stage) for group in groups), default=0) for stage in range(n_stages))
-    return Pool(groups, sizes, demand, rules.reserves_null_block, rules.needs_by_group, int(rules.v1))
+    tables = tuple(Counter(group.slots for group in groups).items())
+    return Pool(groups, tables, sizes, demand, rules.reserves_null_block, rules.needs_by_group, int(rules.v1))

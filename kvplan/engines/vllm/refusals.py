@@ -16,14 +16,20 @@ from kvplan.engines.vllm.settings import Settings
 _UNKNOWN_KINDS = ("rwkv", "rg_lru")
 
 
-def config_refusals(model: ModelSpec, settings: Settings, cache: Cache, node: Node, rules: Rules) -> tuple[Refusal, ...]:
-    """The first of each kind; vLLM itself stops at the first of all.
+def config_refusals(
+    model: ModelSpec, settings: Settings, node: Node, rules: Rules, at_any_length: tuple[Refusal, ...]
+) -> tuple[Refusal, ...]:
+    """The first of each kind; vLLM itself stops at the first of all. ``at_any_length`` are those of ``refusals_at_any_length``.
 
     Source: vllm 0.33 config/model.py (verify_with_parallel_config, _get_and_verify_max_len), config/parallel.py,
     platforms/cuda.py (get_attn_backend_cls), v1/core/kv_cache_planning.py, model_executor/models/utils.py.
     """
-    found = (
-        *_length(model, settings, rules),
+    return (*_length(model, settings, rules), *at_any_length, *checks.refusals(model, settings, node, rules))
+
+
+def refusals_at_any_length(model: ModelSpec, settings: Settings, cache: Cache, node: Node) -> tuple[Refusal, ...]:
+    """Those that the length of sequences does not change."""
+    return (
         *_world(settings, node),
         *_heads(model, settings),
         *_pipeline(model, settings),
@@ -31,11 +37,7 @@ def config_refusals(model: ModelSpec, settings: Settings, cache: Cache, node: No
         *_states(model, settings),
         *_kernel(model, settings, cache),
         *_classes(model),
-        *checks.refusals(model, settings, node, rules),
     )
-    if cache.problem is not None and not found:
-        found = (Refusal("KV118", "config", cache.problem),)
-    return found
 
 
 def _length(model: ModelSpec, settings: Settings, rules: Rules) -> Iterator[Refusal]:

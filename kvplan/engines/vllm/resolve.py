@@ -1,29 +1,27 @@
 """From flags to settings: vLLM's defaults for this model, this hardware and this version."""
 
-from typing import Literal
+from typing import NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.engines.vllm import by_default
-from kvplan.engines.vllm.apart import hybrid_manager
 from kvplan.engines.vllm.backends import Traits, traits
-from kvplan.engines.vllm.batch import batch, graph_defaults, graph_sizes
+from kvplan.engines.vllm.batch import Batch, batch, graph_defaults, graph_sizes
 from kvplan.engines.vllm.command import ENTRY
 from kvplan.engines.vllm.drafting import speculative
+from kvplan.engines.vllm.keeping import caching
 from kvplan.engines.vllm.length import length
 from kvplan.engines.vllm.parallel import split
 from kvplan.engines.vllm.rules import Rules, engine_rules
 from kvplan.engines.vllm.said import Said, text
 from kvplan.engines.vllm.settings import Lora, Settings
-from kvplan.engines.vllm.types import kv_type, model_type
+from kvplan.engines.vllm.types import model_type
 
 _LONG = 32768  # from here on V0 chunks prefills by default
-Mode = Literal["none", "align", "all"]
-_ATTENTION = {"full", "sliding", "chunked", "mla", "cross", "compressed"}
-_STATES_OF_BLOCKS = ("mamba1", "mamba2")  # layers that can keep the state of every block
 
 
 def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
@@ -31,15 +29,34 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
 
     Raises RequestError for values that no vLLM takes; what one would refuse only for this model is the deployment's to say.
     """
+    at = _known.get(model, (parsed, node, version), lambda: _base(parsed, model, node, version))
+    asked = at.said.count("max-model-len", None if ENTRY in at.said else load.ctx_tokens)
+    max_len = at.default_len if asked is None or asked < 0 else asked
+    return _scheduling(at, max_len, model, node)._replace(max_model_len=max_len, auto_fit=asked == -1)
+
+
+class _Base(NamedTuple):
+    """What was said, and all settings that the length of sequences does not change; ``scheduled`` are those found by the limits that
+    it does change, so far."""
+
+    said: Said
+    rules: Rules
+    default_len: int
+    settings: Settings
+    traits: Traits
+    scheduled: dict[tuple[bool, Batch], Settings]
+
+
+_known: Remembered[_Base] = Remembered(64)
+
+
+def _base(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> _Base:
     said = Said(parsed.flags)
     rules = engine_rules(version, v1=said.switch("VLLM_USE_V1"))
-    asked = said.count("max-model-len", None if ENTRY in said else load.ctx_tokens)
-    max_model_len = length(model, rules).default if asked is None or asked < 0 else asked
     settings = Settings(
         version=version,
         model=parsed.model or model.id,
-        max_model_len=max_model_len,
-        auto_fit=asked == -1,
+        max_model_len=0,
         allow_long_max_model_len=said.on("VLLM_ALLOW_LONG_MAX_MODEL_LEN"),
         max_num_seqs=0,
         max_num_batched_tokens=0,
@@ -49,10 +66,10 @@ def resolve(parsed: Parsed, load: Workload, model: ModelSpec, node: Node, versio
         quantization=said.word("quantization") or model.quantization,
     )
     settings = _parallel(settings, said, model, node)
-    settings = _scheduling(settings, said, rules, model, node)
     settings = _runner(settings, said, rules, model)
-    settings = _caching(settings, said, rules, model)
-    return _extras(settings, said, rules)._replace(v1=rules.v1)
+    settings = caching(settings, said, rules, model)
+    settings = _extras(settings, said, rules)._replace(v1=rules.v1)
+    return _Base(said, rules, length(model, rules).default, settings, traits(model), {})
 
 
 def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> Settings:
@@ -73,29 +90,40 @@ def _parallel(settings: Settings, said: Said, model: ModelSpec, node: Node) -> S
     )
 
 
-def _scheduling(settings: Settings, said: Said, rules: Rules, model: ModelSpec, node: Node) -> Settings:
-    """Tokens and sequences of a step, prefills in chunks, captured graphs."""
-    chunked = _chunked(settings, said, rules, traits(model))
-    limits = batch(said, rules, node, settings.max_model_len, chunked=chunked)
-    n_drafted = settings.speculative.n_tokens if settings.speculative else 0
-    sizes = graph_sizes(said, rules, limits, defaults=graph_defaults(model, rules, node), width=1 + n_drafted)
-    return settings._replace(
-        chunked_prefill=chunked,
+def _scheduling(at: _Base, max_model_len: int, model: ModelSpec, node: Node) -> Settings:
+    """Tokens and sequences of a step, prefills in chunks, captured graphs: the settings with those."""
+    chunked = _chunked(at, max_model_len)
+    limits = batch(at.said, at.rules, node, max_model_len, chunked=chunked)
+    found = at.scheduled.get((chunked, limits))
+    if found is None:
+        if len(at.scheduled) >= _MOST:
+            at.scheduled.clear()
+        found = at.scheduled[chunked, limits] = _scheduled(at, limits, model, node)._replace(chunked_prefill=chunked)
+    return found
+
+
+_MOST = 256
+
+
+def _scheduled(at: _Base, limits: Batch, model: ModelSpec, node: Node) -> Settings:
+    n_drafted = at.settings.speculative.n_tokens if at.settings.speculative else 0
+    sizes = graph_sizes(at.said, at.rules, limits, defaults=graph_defaults(model, at.rules, node), width=1 + n_drafted)
+    return at.settings._replace(
         max_num_seqs=limits.max_num_seqs,
         max_num_batched_tokens=limits.max_num_batched_tokens,
-        enforce_eager=said.on("enforce-eager"),
+        enforce_eager=at.said.on("enforce-eager"),
         graph_sizes=sizes,
-        estimates_graphs=_estimates(said, rules) and bool(sizes),
+        estimates_graphs=_estimates(at.said, at.rules) and bool(sizes),
     )
 
 
-def _chunked(settings: Settings, said: Said, rules: Rules, found: Traits) -> bool:
+def _chunked(at: _Base, max_model_len: int) -> bool:
     """Source: vllm 0.33.0 config/model.py, is_chunked_prefill_supported; V0: 0.8.5 engine/arg_utils.py, _set_default_args_v0."""
-    asked = said.switch("enable-chunked-prefill")
-    if rules.v1:
+    asked, found = at.said.switch("enable-chunked-prefill"), at.traits
+    if at.rules.v1:
         return not found.cross if asked is None else asked
-    plain = not (found.latent or found.windowed or found.cross or settings.speculative or said.on("enable-lora"))
-    return (plain and settings.max_model_len > _LONG) if asked is None else asked
+    plain = not (found.latent or found.windowed or found.cross or at.settings.speculative or at.said.on("enable-lora"))
+    return (plain and max_model_len > _LONG) if asked is None else asked
 
 
 def _estimates(said: Said, rules: Rules) -> bool:
@@ -117,45 +145,6 @@ def _runner(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> S
     wanted = said.switch("async-scheduling")
     overlaps = by_default.async_scheduling(settings, rules) and said.word("distributed-executor-backend") != "ray"
     return settings._replace(async_scheduling=overlaps if wanted is None else wanted)
-
-
-def _caching(settings: Settings, said: Said, rules: Rules, model: ModelSpec) -> Settings:
-    """The pool and what lies in it."""
-    found = traits(model)
-    mode: Mode = "none"
-    prefixes = said.switch("enable-prefix-caching")
-    if prefixes is None:
-        prefixes = rules.v1 and found.attends and not found.cross and (not found.keeps_state or rules.hybrid_prefix_caching)
-    if found.keeps_state and prefixes:
-        mode = _mamba_mode(said, rules, model)
-        prefixes = mode != "none"
-    asked = said.word("kv-cache-dtype")
-    return settings._replace(
-        gpu_memory_utilization=said.real("gpu-memory-utilization", rules.gpu_memory_utilization),
-        kv_cache_memory_bytes=said.count("kv-cache-memory-bytes") or None,
-        num_gpu_blocks_override=said.count("num-gpu-blocks-override"),
-        kv_cache_dtype=kv_type(asked),
-        block_size=said.count("block-size"),
-        prefix_caching=prefixes,
-        hybrid_manager=hybrid_manager(said, rules, model, settings.speculative),
-        mamba_cache_mode=mode,
-        mamba_block_size=said.count("mamba-block-size"),
-        mamba_cache_dtype=said.word("mamba-cache-dtype") or "auto",
-        mamba_ssm_cache_dtype=said.word("mamba-ssm-cache-dtype") or "auto",
-        sliding_window=not said.on("disable-sliding-window"),
-    )
-
-
-def _mamba_mode(said: Said, rules: Rules, model: ModelSpec) -> Mode:
-    """Source: vllm 0.28.0 and 0.33.0 model_executor/models/config.py, MambaModelConfig; which layers: SupportsMambaPrefixCaching."""
-    states = {mixer.kind for run in model.runs for mixer in run.layer.mixers} - _ATTENTION
-    every = states <= {*_STATES_OF_BLOCKS}
-    if rules.mamba_cache == "align":
-        return "align"
-    if rules.mamba_cache == "either":
-        asked = said.word("mamba-cache-mode")
-        return "all" if every and asked != "align" else "align"
-    return "all" if rules.mamba_cache == "all" and every else "none"
 
 
 def _extras(settings: Settings, said: Said, rules: Rules) -> Settings:

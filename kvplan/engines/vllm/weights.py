@@ -6,7 +6,7 @@ from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
 from kvplan.core.units import ceil_div, ceil_to
 from kvplan.engines.vllm.classes import EMBEDDING_EVERYWHERE, HEAD_EVERYWHERE, ROPE_FLOAT32
-from kvplan.engines.vllm.loaded import is_linear, quantized_on_load
+from kvplan.engines.vllm.loaded import quantized_on_load
 from kvplan.engines.vllm.pages import heads_per_rank
 from kvplan.engines.vllm.settings import Settings
 from kvplan.engines.vllm.stages import layer_counts
@@ -17,8 +17,8 @@ CACHE_SCALES = 16  # four float32 scales of q, k, v and probabilities in every a
 
 class Sharding(NamedTuple):
     """How one rank's share comes about. ``kv_heads`` are those of the layer, ``pads`` the multiples to which hidden and
-    intermediate width of experts in MXFP4 are rounded, ``hidden`` and ``intermediate`` those widths. ``on_load``: bytes of so
-    many elements of linear layers that are quantized while they load."""
+    intermediate width of experts in MXFP4 are rounded, ``hidden`` and ``intermediate`` those widths. ``on_load``: the
+    element type of linear layers that are quantized while they load."""
 
     tp: int
     n_ranks: int
@@ -27,7 +27,7 @@ class Sharding(NamedTuple):
     hidden: int = 1
     intermediate: int = 1
     pads: tuple[int, int] = (1, 1)
-    on_load: tuple[int, int] | None = None
+    on_load: str | None = None
 
 
 def by_stage(model: ModelSpec, settings: Settings, capability: tuple[int, int] | None, *, built: bool = False) -> tuple[int, ...]:
@@ -87,9 +87,9 @@ def group_bytes(group: WeightGroup, how: Sharding) -> int:
     """Bytes of one weight group on one rank; tied groups hold none."""
     if group.tied_to:
         return 0
-    if how.on_load is not None and group.dtype is None and is_linear(group):
-        n_bytes, n_elems = how.on_load
-        return group_bytes(group._replace(dtype="uint8"), how._replace(on_load=None)) * n_bytes // n_elems
+    if how.on_load is not None and group.dtype is None and group.is_linear:
+        kind = DTYPES[how.on_load]  # whose blocks run on from row to row
+        return group_bytes(group._replace(dtype="uint8"), how._replace(on_load=None)) * kind.block_bytes // kind.block_elems
     kind = DTYPES[_stored_as(group, how.dtype)]
     rows, cols, copies = group.rows, group.cols, group.n_copies
     match group.shard:

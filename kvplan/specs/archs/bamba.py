@@ -3,13 +3,12 @@
 Source: transformers 5.24 models/bamba.
 """
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, chunked_scan
 from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.parts.forms import chunked_scan
 from kvplan.specs.parts.state_space import expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("bamba",)
@@ -43,5 +42,5 @@ def build(cfg: Config) -> ModelSpec:
     if where and max(where) >= n_layers:
         raise cfg.error("attn_layer_indices", f"expected layers below num_hidden_layers = {n_layers}, found {max(where)}")
     layers = [attends if i in where else recurs for i in range(n_layers)]
-    states = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
+    states = (chunked_scan(cfg.integer("mamba_chunk_size", default=256)),)
     return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5), states=states))

@@ -26,6 +26,13 @@ def build(cfg: Config) -> ModelSpec:
     )
     style = LAYER_NORMED._replace(tied=cfg.flag("tie_word_embeddings", default=True))
     form = ActivationForm(
-        norm="5H", core="4H + Q + K + V", scores="3NL + 2fNL", kept_scores="2NL", mlp=("4H + 5I",), eager_only=True, checked=True
+        norm="5H",
+        core="4H + Q + K + V",
+        core_alone="3H + Q + K + V",
+        scores="3NL + 2fNL",
+        kept_scores="2NL",
+        mlp=("4H + 5I",),
+        eager_only=True,
+        checked=True,
     )
     return classic(shape, style, form, extra=norm("embed_layernorm", hidden, bias=True))

@@ -32,5 +32,5 @@ def build(cfg: Config) -> ModelSpec:
     if cfg.flag("tie_word_embeddings", default=False):
         raise cfg.error("tie_word_embeddings", "expected false: the class refuses to tie")
     style = Style(layer_norms=("norm_attn_norm.norm_1", "norm_attn_norm.norm_2"))
-    form = ActivationForm(rotary_dim=rotary_width(cfg), core=FUSED_CORE, norm="5H")
+    form = ActivationForm(rotary_dim=rotary_width(cfg), core=FUSED_CORE, norm="5H", merges_experts=False)
     return sparse_decoder(cfg, style, (moe,) * cfg.n_layers(), MoeStyle(name="ffn", router="router.layer"), form)

@@ -51,8 +51,12 @@ AXK2 = V32 | {
 }
 ALIASES = {"num_local_experts": "n_routed_experts", "num_experts": "n_routed_experts"}
 
-_INDEXING = ("3H + K + V + 2Q + 3fJL",)
-"""The indexer's scores, float32 for each of its heads and each pair of tokens."""
+
+def _indexing(cfg: Config) -> str:
+    """The indexer's scores before and after the rectifier, float32 for each of its heads and each pair of tokens, beside its queries,
+    rotated and whole, and the layer's own queries, keys and expanded latents."""
+    per_head = 2 * cfg.integer("index_head_dim", default=128) + cfg.integer("qk_rope_head_dim", default=64)
+    return f"3H + K + U + 3Q + NP + O + NV + {per_head}J + 2fJL"
 
 
 def build(cfg: Config) -> ModelSpec:
@@ -73,7 +77,7 @@ def build(cfg: Config) -> ModelSpec:
     layers = family.layers(cfg, mixers, ffns)
     own_copies = own_ends(cfg) if family.copies else ()
     mtp = next_token(cfg.integer("hidden_size"), family.layers(cfg, [mla], [moe])[0], n_next_token(cfg), own=own_copies)
-    return latent_decoder(cfg, layers, latent_form(cfg)._replace(attention=_INDEXING), mtp)
+    return latent_decoder(cfg, layers, latent_form(cfg)._replace(attention=(_indexing(cfg),)), mtp)
 
 
 def _plain(cfg: Config, mixers: Sequence[Mla], ffns: Sequence[Ffn]) -> list[Layer]:

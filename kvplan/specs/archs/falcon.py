@@ -61,6 +61,7 @@ def _form(heads: Heads, *, alive: str, new: bool) -> ActivationForm:
         scores="4NL",
         kept_scores="2NL",
         kv_heads="expanded" if new else "broadcast",
+        masks_all=new,
     )
 
 

@@ -3,13 +3,12 @@
 Source: transformers 5.24 models/falcon_h1; Zuo et al. 2025, arXiv:2507.22448 §2.
 """
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, chunked_scan
 from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.parts.forms import chunked_scan
 from kvplan.specs.parts.state_space import Biases, expanded, mamba2, read_biases, read_mamba2
 
 MODEL_TYPES = ("falcon_h1",)
@@ -43,5 +42,7 @@ def build(cfg: Config) -> ModelSpec:
         *gated_mlp(hidden, intermediate, name="feed_forward", bias=cfg.flag("mlp_bias", default=False)),
     )
     layer = Layer((full(heads), ssm), (DenseFfn(intermediate),), weights)
-    states = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
-    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), states=states))
+    states = (chunked_scan(cfg.integer("mamba_chunk_size", default=256)),)
+    return assemble(
+        cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim), states=states, checked=True)
+    )

@@ -41,6 +41,7 @@ def build(cfg: Config) -> ModelSpec:
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
     own = cfg.integer("hidden_size_per_layer_input") if _has_own_embeddings(cfg) else 0
     form = ActivationForm(
+        merges_experts=False,
         norm="4H + 2fH",
         attention=NORMED_ROTATION,
         logits="2W" if cfg.has("final_logit_softcapping") else "W",

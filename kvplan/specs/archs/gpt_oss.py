@@ -39,6 +39,7 @@ def build(cfg: Config) -> ModelSpec:
     )
     n_heads = cfg.integer("num_attention_heads")
     form = ActivationForm(
+        merges_experts=False,
         rotary_dim=rotary_dim(cfg, cfg.integer("head_dim", default=head_dim or cfg.integer("hidden_size") // n_heads)),
         scores="3NL + 2N",
         kept_scores="NL + N",

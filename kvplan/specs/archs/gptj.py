@@ -27,13 +27,15 @@ def build(cfg: Config) -> ModelSpec:
     style = LAYER_NORMED._replace(
         qkv_bias=False, o_bias=False, layer_norms=("ln_1",), tied=cfg.flag("tie_word_embeddings", default=False), head_bias=True
     )
+    partial = cfg.optional_integer("rotary_dim", default=64)
+    core = "3H + 2Q + K + 2NR" if partial else "3H + Q"  # what is not rotated is a view of the projections
     form = ActivationForm(
         norm="5H",
-        core="5H + 2Q + K + V" if cfg.text("model_type") == "codegen" else "5H + Q",
+        core="5H + 2Q + K + V" if cfg.text("model_type") == "codegen" else core,
         eager_context="fK",
         mlp=plain(cfg.text("activation_function", default="gelu_new")),
         checked=True,
-        rotary_dim=cfg.optional_integer("rotary_dim", default=64) or shape.heads.head_dim,
+        rotary_dim=partial or shape.heads.head_dim,
     )
     table = buffer("rotary_emb.embed_positions", shape.max_ctx or 0, form.rotary_dim or 0, dtype="float32")
     return classic(shape, style, form, extra=table)

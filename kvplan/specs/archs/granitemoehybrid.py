@@ -3,14 +3,13 @@
 Source: transformers 5.24 models/granitemoehybrid.
 """
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, chunked_scan
 from kvplan.core.model import DenseFfn, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.parts.experts import MoeStyle, moe
-from kvplan.specs.parts.forms import chunked_scan
 from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers, read_kinds
 from kvplan.specs.parts.sparse import experts_per_token
 from kvplan.specs.parts.state_space import expanded, mamba2, read_biases, read_mamba2
@@ -43,8 +42,13 @@ def build(cfg: Config) -> ModelSpec:
     norms = (*norm("input_layernorm", hidden), *norm("post_attention_layernorm", hidden))
     layers = mixed_layers([ways[kind] for kind in kinds], [_feed(cfg, hidden)] * len(kinds), norms)
     rotated = cfg.text("position_embedding_type", default="none") == "rope"
-    states = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
-    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, states=states))
+    states = (chunked_scan(cfg.integer("mamba_chunk_size", default=256)),)
+    return assemble(
+        cfg,
+        layers,
+        Style(),
+        ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, states=states, merges_experts=False, checked=True),
+    )
 
 
 def _feed(cfg: Config, hidden: int) -> FeedForward:

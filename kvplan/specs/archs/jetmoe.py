@@ -40,7 +40,7 @@ def build(cfg: Config) -> ModelSpec:
     )
     mixer = FullAttention(n_active * n_kv_heads, n_kv_heads, head_dim, head_dim)
     layer = Layer((mixer,), (MoeFfn(n_experts, n_active, width),), weights)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, head_dim))
+    form = ActivationForm(rotary_dim=rotary_dim(cfg, head_dim), merges_experts=False)
     return assemble(cfg, [layer] * cfg.n_layers(), Style(tied=True), form)
 
 

@@ -37,7 +37,14 @@ def build(cfg: Config) -> ModelSpec:
     style = Style(qkv_bias=bias, o_bias=bias, window=cfg.optional_integer("attention_chunk_size"), kinds=_kinds(cfg, n_layers))
     mixture = MoeStyle(name="feed_forward", router="router", shared="shared_expert")
     ffns = tuple(moe if moe and i in sparse else dense for i in range(n_layers))
-    form = ActivationForm(moe=("5H + EH + 4EM + 2E",), rotary_dim=rotary_width(cfg), gathers_experts=False, checked=True)
+    form = ActivationForm(
+        moe=("5H + EH + 4EM + 2E",),
+        rotary_dim=rotary_width(cfg),
+        gathers_experts=False,
+        masks_each=True,
+        merges_experts=False,
+        checked=True,
+    )
     return sparse_decoder(cfg, style, ffns, mixture, form)
 
 

@@ -3,13 +3,12 @@
 Source: transformers 5.24 models/mamba2; Dao & Gu 2024, arXiv:2405.21060.
 """
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, chunked_scan
 from kvplan.core.mixers import Mamba2
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.decoder import Style, assemble, completed
-from kvplan.specs.parts.forms import chunked_scan
 from kvplan.specs.parts.state_space import Biases, expanded, mamba2, n_groups, state_dtype
 
 MODEL_TYPES = ("mamba2",)
@@ -35,4 +34,6 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("use_bias", default=False)
     biases = Biases(cfg.flag("use_conv_bias", default=True), bias, bias)
     layer = Layer((ssm,), (), (*norm("norm", hidden), *mamba2("mixer", hidden, ssm, biases)))
-    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(states=chunked_scan(cfg.integer("chunk_size", default=256))))
+    residual = "2H + fH" if cfg.flag("residual_in_fp32", default=True) else "3H"
+    scan = chunked_scan(cfg.integer("chunk_size", default=256), hidden=residual)
+    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(states=(scan,), checked=True))

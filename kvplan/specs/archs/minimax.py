@@ -13,6 +13,7 @@ from kvplan.specs.parts.attention import Heads, attention, full, read_heads, sli
 from kvplan.specs.parts.blocks import Groups, linear, norm, periodic
 from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
 from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import moe_moments
 from kvplan.specs.parts.sparse import experts_per_token
 
 MODEL_TYPES = ("minimax", "minimax_text_01", "minimax_m1")
@@ -40,7 +41,8 @@ def build(cfg: Config) -> ModelSpec:
             (LinearAttention(heads.n_heads, heads.head_dim, heads.head_dim),), (ffn,), (*norms, *_lightning(hidden, heads), *mixture)
         ),
     }
-    form = ActivationForm(rotary_dim=cfg.integer("rotary_dim", default=rotary_dim(cfg, heads.head_dim)))
+    rotated = cfg.integer("rotary_dim", default=rotary_dim(cfg, heads.head_dim))
+    form = ActivationForm(moe=moe_moments(hidden="3H"), rotary_dim=rotated, checked=not own)
     return assemble(cfg, [layers[kind] for kind in _kinds(cfg, own=own)], Style(), form)
 
 

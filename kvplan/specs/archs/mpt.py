@@ -27,7 +27,14 @@ def build(cfg: Config) -> ModelSpec:
         qkv_bias=False, o_bias=False, mlp_bias=False, norm_bias=False, tied=cfg.flag("tie_word_embeddings", default=True)
     )
     form = ActivationForm(
-        norm="5H", core=FUSED_VIEW_CORE, scores="2NL + 2fNL", kept_scores="2NL", mlp=("4H + 2I",), eager_only=True, checked=True
+        norm="5H",
+        core=FUSED_VIEW_CORE,
+        scores="2NL + 2fNL",
+        kept_scores="2NL",
+        mlp=("5H + 2I",),
+        constant_bytes=4 * shape.heads.n_heads * (shape.max_ctx or 0),  # ALiBi of all positions, in float32
+        eager_only=True,
+        checked=True,
     )
     spec = classic(shape, style, form)
     return spec._replace(caveats=tuple(_ignored(cfg, key) for key in _foreign(cfg)))

@@ -6,7 +6,7 @@ Source: transformers 5.24 models/nemotron_h; NVIDIA 2025, arXiv:2504.03624 §2; 
 
 from collections.abc import Sequence
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, chunked_scan
 from kvplan.core.mixers import Mamba2
 from kvplan.core.model import DenseFfn, Layer, LayerRun, ModelSpec, MoeFfn
 from kvplan.specs.config import Config
@@ -14,7 +14,6 @@ from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, linear, norm, plain_mlp
 from kvplan.specs.parts.decoder import Style, assemble, completed
 from kvplan.specs.parts.experts import MoeStyle, router
-from kvplan.specs.parts.forms import chunked_scan
 from kvplan.specs.parts.hybrid import OLD_NAMES
 from kvplan.specs.parts.mtp import n_next_token
 from kvplan.specs.parts.nested import amended
@@ -47,7 +46,7 @@ def build(cfg: Config) -> ModelSpec:
         cfg.per_layer("layers_block_type", cfg.n_layers(), kinds)
     made = {kind: _layer(cfg, kind) for kind in dict.fromkeys(kinds)}
     untied = amended(cfg, tie_word_embeddings=False)
-    form = ActivationForm(states=chunked_scan(cfg.integer("mamba_chunk_size", "chunk_size", default=128)))
+    form = ActivationForm(states=(chunked_scan(cfg.integer("mamba_chunk_size", "chunk_size", default=128)),))
     spec = assemble(untied, [made[kind] for kind in kinds], Style(), form)
     return spec._replace(mtp=_next_token(cfg))
 

@@ -3,7 +3,7 @@
 Source: transformers 5.24 models/olmo_hybrid.
 """
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, delta_scan
 from kvplan.core.mixers import GatedDeltaNet
 from kvplan.core.model import DenseFfn, ModelSpec
 from kvplan.specs.config import Config
@@ -44,9 +44,13 @@ def build(cfg: Config) -> ModelSpec:
     norms = (*norm("post_attention_layernorm", hidden), *norm("other_layernorm", hidden))
     layers = mixed_layers([ways[kind] for kind in kinds], [feed] * len(kinds), norms)
     rotated = cfg.has("rope_parameters") or cfg.has("rope_scaling") or cfg.has("rope_theta")
-    return assemble(
-        cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None, attention=NORMED_ROTATION)
+    form = ActivationForm(
+        rotary_dim=rotary_dim(cfg, heads.head_dim) if rotated else None,
+        attention=NORMED_ROTATION,
+        states=(delta_scan("3H + C"),),
+        checked=True,
     )
+    return assemble(cfg, layers, Style(), form)
 
 
 def _default_kinds(n_layers: int) -> list[str]:

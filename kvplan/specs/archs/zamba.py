@@ -9,7 +9,7 @@ Source: transformers 5.24 models/zamba, models/zamba2; Glorioso et al. 2024, arX
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kvplan.core.forms import ActivationForm
+from kvplan.core.forms import ActivationForm, chunked_scan
 from kvplan.core.mixers import Mamba1, Mamba2
 from kvplan.core.model import DenseFfn, Layer, ModelSpec
 from kvplan.specs.config import Config
@@ -175,6 +175,9 @@ def _zamba2_kinds() -> list[str]:
 
 
 def _form(cfg: Config, block: Block, *, second: bool) -> ActivationForm:
-    """Zamba2 rotates where ``use_mem_rope`` says so, Zamba never."""
-    rotated = second and cfg.flag("use_mem_rope", default=False)
-    return ActivationForm(rotary_dim=block.heads.head_dim if rotated else None)
+    """Zamba2 rotates where ``use_mem_rope`` says so, Zamba never; the embeddings live through all layers, once more as they came."""
+    if not second:
+        return ActivationForm()
+    rotated = cfg.flag("use_mem_rope", default=False)
+    scan = chunked_scan(cfg.integer("chunk_size", default=256), hidden="5H")
+    return ActivationForm(rotary_dim=block.heads.head_dim if rotated else None, states=(scan,))

@@ -3,7 +3,7 @@
 Read off traces of the modeling code of transformers 5.24: every tensor alive at each local maximum, by width.
 """
 
-from kvplan.core.forms import STATES, ActivationForm, StateMoments
+from kvplan.core.forms import ActivationForm, Scan, StateMoments, delta_scan
 
 _COPIES = {"gelu_new": 4, "gelu_fast": 5, "quick_gelu": 3, "relu2": 3, "laplace": 3, "gelu_accurate": 4}
 _FUSED_COPIES = 2
@@ -66,15 +66,8 @@ LATENT_CORE, LATENT_CONTEXT = "3H + K + V + 2Q + NV", "Q + NP + O"
 """Latent attention: queries twice and their rotated part; keys and values expanded from the cached latent of every token."""
 
 
-def chunked_scan(chunk_tokens: int) -> tuple[StateMoments, ...]:
-    """Moments of mixers with a state where Mamba-2 scans in chunks of ``chunk_tokens``: three products of a chunk with itself per head."""
-    found = {state.kind: state for state in STATES}["mamba2"]
-    scan = found.scan.replace("768fT", f"{3 * chunk_tokens}fT")
-    return tuple(found._replace(scan=scan, chunk_tokens=chunk_tokens) if state is found else state for state in STATES)
-
-
-KEY_DECAY = (StateMoments("gated_delta", "3H + C + 7fD + 3Z", "3H + 3fZ", chunk_tokens=64),)
+KEY_DECAY = (StateMoments("gated_delta", (Scan("3H + C", "7fD + 3Z"),), "3H + 3fZ", chunk_tokens=64),)
 """Kimi's delta rule with a decay for each key channel: its loop builds products of keys and values for all tokens."""
 
-FUSED_DELTA = (StateMoments("gated_delta", "3H + C + D + 6fD + 5fF + 256fT", "3H + 3fZ", chunk_tokens=64),)
+FUSED_DELTA = (delta_scan("3H + 2C + 2D"),)
 """The delta rule behind one projection of queries, keys, values and output gate, which lives as long as they do."""

@@ -1,4 +1,4 @@
-"""A model of a config with random weights, on the device at once, and what it holds."""
+"""A model of a config, with random weights on the device at once or with those of a checkpoint, and what it holds."""
 
 import time
 
@@ -6,10 +6,17 @@ import torch
 import transformers
 from transformers import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.utils import is_accelerate_available
 
 from kvplan.verifier.record import Built, Job
 
+SHOWN = 3  # tensors named in a complaint
+
 DEFAULT_ATTN = "sdpa"  # not passed on: asked for by name, Transformers refuses it for models that have none
+
+
+class OtherWeightsError(Exception):
+    """The checkpoint is not one of this model."""
 
 
 class Model:
@@ -22,18 +29,36 @@ class Model:
 
 
 def build(job: Job, device: str) -> Model:
-    """The class that the config names, its parameters random, every tensor created on ``device`` (``meta``: none).
+    """The class that the config names on ``device`` (``meta``: no memory), with random parameters or those of the job's checkpoint.
 
-    Raises ValueError when Transformers has no such class.
+    Raises ValueError when Transformers has no such class, OtherWeightsError for a checkpoint without all of its tensors.
     """
     config, cls = _class(job.config)
-    attn = {} if job.attn == DEFAULT_ATTN else {"attn_implementation": job.attn}
+    options = {"dtype": getattr(torch, job.dtype), **({} if job.attn == DEFAULT_ATTN else {"attn_implementation": job.attn})}
     start = time.perf_counter()
-    with torch.device(device):
-        module = cls._from_config(config, dtype=getattr(torch, job.dtype), **attn)
+    if job.weights is not None and device != "meta":
+        module = _loaded(cls, job.weights, device, {"config": config, **options})
+    else:
+        with torch.device(device):
+            module = cls._from_config(config, **options)
     module.eval().requires_grad_(requires_grad=False)
     module.tie_weights()
     return Model(module, time.perf_counter() - start)
+
+
+def _loaded(cls: "type[transformers.PreTrainedModel]", folder: str, device: str, options: dict[str, object]) -> "torch.nn.Module":
+    """The model as Transformers loads it: onto the device tensor by tensor with Accelerate, without it by way of the host."""
+    directly = is_accelerate_available()
+    where = {"device_map": device} if directly else {}
+    module, told = cls.from_pretrained(folder, local_files_only=True, use_safetensors=True, output_loading_info=True, **where, **options)
+    absent = sorted(told["missing_keys"])
+    if absent:
+        names = ", ".join(absent[:SHOWN]) + (", …" if len(absent) > SHOWN else "")
+        raise OtherWeightsError(f"{len(absent)} tensors of {cls.__name__} are not in {folder}: {names}")
+    module = module if directly else module.to(device)
+    for tensor in (*module.parameters(), *module.buffers()):
+        tensor.detach()  # an operator that shows their storages to who follows them: files are read by none
+    return module
 
 
 def _class(data: dict[str, object]) -> "tuple[transformers.PreTrainedConfig, type[transformers.PreTrainedModel]]":

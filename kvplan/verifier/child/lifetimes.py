@@ -25,6 +25,11 @@ class Lifetimes(TorchDispatchMode):  # type: ignore[misc]  # torch is not instal
         self._device_type = device_type
         self._held: dict[int, tuple[object, int]] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Not to be wrapped in what hides it from torch.compile, which nobody calls here: the wrapper costs time at each operator."""
+        return False
+
     def restart(self) -> None:
         """Count the peak from now on."""
         self.peak_bytes = self.live_bytes
@@ -46,6 +51,12 @@ class Lifetimes(TorchDispatchMode):  # type: ignore[misc]  # torch is not instal
         """What the operator returns."""
         return func(*args, **kwargs)
 
+    def made(self, key: int, n_bytes: int) -> None:
+        """A storage was made: for those who want to know more than live bytes."""
+
+    def died(self, key: int) -> None:
+        """A storage is gone."""
+
     def _follow(self, tensor: "torch.Tensor") -> None:
         """Count the tensor's storage from now until it dies. Python's object for a storage lives as long as the storage itself."""
         if tensor.device.type != self._device_type:
@@ -58,6 +69,8 @@ class Lifetimes(TorchDispatchMode):  # type: ignore[misc]  # torch is not instal
         self._held[key] = weakref.ref(storage, partial(self._drop, key)), n_bytes
         self.live_bytes += n_bytes
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        self.made(key, n_bytes)
 
     def _drop(self, key: int, _: object) -> None:
         self.live_bytes -= self._held.pop(key)[1]
+        self.died(key)

@@ -3,10 +3,17 @@
 import pytest
 
 from kvplan.core.device import Node
+from kvplan.core.ledger import Finding
 from kvplan.engines.llamacpp.advice import advice
+from kvplan.engines.llamacpp.context import resolved
+from kvplan.engines.llamacpp.settings import Settings
 from tests.engines.llamacpp.resolving import LLAMA, NOWHERE, cards, settled
 
 CARD = cards("rtx-3090", 1)
+
+
+def advised(settings: Settings, node: Node) -> tuple[Finding, ...]:
+    return advice(LLAMA, settings, node, resolved(LLAMA, settings))
 
 
 @pytest.mark.parametrize(
@@ -27,21 +34,21 @@ CARD = cards("rtx-3090", 1)
     ],
 )
 def test_rules(line: str, node: Node, rules: list[str]) -> None:
-    assert [finding.rule for finding in advice(LLAMA, settled(line, node=node), node)] == rules
+    assert [finding.rule for finding in advised(settled(line, node=node), node)] == rules
 
 
 def test_slots_round_up() -> None:
     """Source: measured on b11434: -c 4096 -np 3 is 1536 x 3 = 4608."""
-    message = advice(LLAMA, settled("llama-server -m x -c 4096 -np 3"), NOWHERE)[0].message
+    message = advised(settled("llama-server -m x -c 4096 -np 3"), NOWHERE)[0].message
     assert message == "each of 3 slots holds 1,536 tokens: 4,608 in all, 512 more than asked for"
-    message = advice(LLAMA, settled("llama-server -m x -c 8192 -np 4"), NOWHERE)[0].message
+    message = advised(settled("llama-server -m x -c 8192 -np 4"), NOWHERE)[0].message
     assert message == "each of 4 slots holds 2,048 tokens: 8,192 in all"
 
 
 def test_a_newer_build() -> None:
-    assert advice(LLAMA, settled("llama-cli -m x", "b20000"), NOWHERE)[0].rule == "KV330"
+    assert advised(settled("llama-cli -m x", "b20000"), NOWHERE)[0].rule == "KV330"
 
 
 def test_ollama_has_words_of_its_own_for_layers() -> None:
     settings = settled("llama-cli -m x -ngl 9", node=CARD)._replace(app="ollama")
-    assert ["num_gpu" in finding.message for finding in advice(LLAMA, settings, CARD)] == [True]
+    assert ["num_gpu" in finding.message for finding in advised(settings, CARD)] == [True]

@@ -4,7 +4,7 @@ import pytest
 
 import kvplan
 from kvplan.core.device import Node
-from kvplan.core.ledger import Entry
+from kvplan.core.ledger import Entry, total
 from kvplan.core.model import ModelSpec
 from kvplan.core.units import MIB
 from kvplan.core.workload import Workload
@@ -85,3 +85,13 @@ def test_a_projector_is_as_large_as_the_models_towers(words: str, place: str, n_
 
 def test_of_a_model_without_towers_nothing_is_known() -> None:
     assert all(entry.term != "projector" for entry in deployed("-c 4096 --mmproj m.gguf").entries(LOAD))
+
+
+@pytest.mark.parametrize(
+    "line", ["-c 4096", "-c 4096 -np 3 -ctk q8_0 -ctv q8_0", "-c 4096 --mmproj m.gguf", "-c 4096 --spec-type draft-mtp"]
+)
+@pytest.mark.parametrize("model", [LLAMA, GEMMA, kvplan.load_model("granite-4.0-h-tiny")], ids=lambda model: model.id)
+def test_needs_are_the_sum_of_the_lines(line: str, model: ModelSpec) -> None:
+    found = deployed(line, model)
+    for place in ("gpu0", "host"):
+        assert found.need_bytes(place, LOAD) == total(entry.size for entry in found.entries(LOAD) if entry.place == place)

@@ -6,9 +6,9 @@ import kvplan
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
-from kvplan.engines.llamacpp.compute import masks
 from kvplan.engines.llamacpp.fitting import capacity
 from kvplan.engines.llamacpp.laid import Laid
+from kvplan.engines.llamacpp.tail import masks
 from tests.engines.llamacpp.resolving import cards, settled
 
 LOAD = Workload(2048, 1, 2047)

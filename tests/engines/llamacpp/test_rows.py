@@ -6,7 +6,7 @@ import kvplan
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention
 from kvplan.core.model import Layer
-from kvplan.engines.llamacpp.remembered import Remembered
+from kvplan.core.remembered import Remembered
 from kvplan.engines.llamacpp.rows import Row, rows
 
 MODEL = kvplan.load_model("qwen3-0.6b")

@@ -142,8 +142,8 @@ def test_flash_attention_refuses(node: Node, changes: dict[str, object], rules: 
 def test_what_is_not_counted_is_said() -> None:
     assert [item.id for item in deployment(model()).not_modeled] == ["kernel_scratch", "padding"]
     assert "cuda_graphs" in [item.id for item in deployment(model(), cache_implementation="static").not_modeled]
-    quantized = model()._replace(quantization="awq")
-    assert "dequantization" in [item.id for item in deployment(quantized).not_modeled]
+    quantized = model()._replace(quantization="mxfp4")
+    assert "without_kernels" in [item.id for item in deployment(quantized).not_modeled]
     seeing = model()
     seeing = seeing._replace(weights=(*seeing.weights, seeing.weights[0]._replace(name="tower", role="vision")))
     assert "towers" in [item.id for item in deployment(seeing).not_modeled]

@@ -2,9 +2,12 @@
 
 import pytest
 
-from kvplan.core.device import budget_node
-from kvplan.core.engine import Flag
+import kvplan
+from kvplan.core.device import UNKNOWN_NODE, budget_node
+from kvplan.core.engine import Flag, Parsed
 from kvplan.core.units import GIB
+from kvplan.core.workload import Workload
+from kvplan.engines.vllm.engine import ENGINE
 from kvplan.engines.vllm.versions import release
 from tests.engines.vllm.resolving import LLAMA, NOWHERE, card, chosen, settled
 
@@ -108,3 +111,10 @@ def test_graphs_of_drafting_cover_each_width_of_a_batch() -> None:
 )
 def test_whether_graphs_are_estimated(version: str, front: str, expected: bool) -> None:  # noqa: FBT001  # a row
     assert settled("", version, front=front).estimates_graphs is expected
+
+
+def test_steps_as_long_as_the_context_are_found_for_any_number_of_contexts() -> None:
+    parsed, model = Parsed("vllm", None, None, (Flag("enable-chunked-prefill", "false"),)), kvplan.load_model("llama-2-7b")
+    for ctx in range(20_000, 20_300):
+        settings = ENGINE.resolve(parsed, Workload(ctx, 1, ctx), model, UNKNOWN_NODE, "0.33.0")
+        assert (settings.max_model_len, settings.max_num_batched_tokens) == (ctx, ctx)

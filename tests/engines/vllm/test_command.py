@@ -87,6 +87,8 @@ def test_a_version_that_the_user_names_beats_an_image() -> None:
     ("image", "version"),
     [
         ("vllm/vllm-openai:v0.11.0-cu130", "0.11.0"),
+        ("lmcache/vllm-openai:v0.3.9post2", None),
+        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:0.8.0", None),
         ("vllm/vllm-openai:v0.8.5.post1", "0.8.5.post1"),
         ("registry.local:5000/vllm/vllm-openai:0.19", "0.19"),
         ("vllm/vllm-openai:v0.19.0@sha256:00", "0.19.0"),

@@ -77,7 +77,7 @@ def test_rotary_tables(model: str, n_bytes: int) -> None:
 def test_quantizing_on_load_shrinks_linear_layers_and_needs_room_for_both() -> None:
     plain, eight, four = (weighed(LLAMA, settled()._replace(quantization=name), NOW, HOPPER) for name in (None, "fp8", "bitsandbytes"))
     assert plain.weights[0].best == eight.built_bytes == four.built_bytes
-    linear = sum(group.n_params for group in LLAMA.groups() if loaded.is_linear(group))
+    linear = sum(group.n_params for group in LLAMA.groups() if group.is_linear)
     assert plain.weights[0].best - eight.weights[0].best == linear
     assert plain.weights[0].best - four.weights[0].best == pytest.approx(linear * 2 * (1 - 9 / 32), rel=1e-6)
     assert loaded.quantized_on_load(kvplan.load_model("deepseek-v3"), settled("--quantization fp8")) is None

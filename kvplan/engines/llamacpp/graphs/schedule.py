@@ -10,9 +10,9 @@ from kvplan.engines.llamacpp.graphs.memory import peaks
 from kvplan.engines.llamacpp.graphs.nodes import HOST, SOMEWHERE, Graph, Node
 
 
-def reserved(graph: Graph, n_copies: int) -> dict[int, int]:
-    """Bytes by device that a graph takes whose nodes say where they must run. ``n_copies`` of every input are held where
-    several devices work on several steps at once, else 1."""
+def reserved(graph: Graph, n_copies: int) -> tuple[dict[int, int], bytes]:
+    """Bytes by device that a graph takes whose nodes say where they must run, and the trail. ``n_copies`` of every input are held
+    where several devices work on several steps at once, else 1."""
     if all(node.device < 0 for node in graph.nodes):
         for node in graph.nodes:
             node.device = HOST

@@ -1,0 +1,1 @@
+"""One module per rule with ``check(case: Case) -> Iterator[Found]``; its manual page stands in ``kvplan/explainer/pages``."""

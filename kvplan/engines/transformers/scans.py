@@ -1,0 +1,33 @@
+"""Moments of mixers that keep a state, in both kinds of pass."""
+
+from kvplan.core.forms import StateMoments
+from kvplan.engines.transformers.kernels import Moment
+from kvplan.engines.transformers.lines import Chunks
+from kvplan.engines.transformers.plan import Kind, Plan
+from kvplan.engines.transformers.widths import rate
+
+
+def _states(plan: Plan, kind: Kind) -> list[StateMoments]:
+    kinds = {mixer.kind for mixer in kind.layer.mixers}
+    return [state for state in plan.form.states if state.kind in kinds]
+
+
+def scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int, Chunks]]:
+    """Moments of mixers with a state while they read the prompt, their bytes per sequence, and their chunks.
+
+    Where there is padding they read a copy of their input without it.
+    Source: transformers 5.24 models/qwen3_next/modeling_qwen3_next.py, apply_mask_to_padding_states.
+    """
+    found, masked = [], " + H" if plan.settings.padding == "left" else ""
+    for state in _states(plan, kind):
+        for scan in state.scans:
+            scan = scan._replace(token=scan.token + masked)
+            token, chunked, chunk, row = [rate(text, kind.widths, plan.elem_bytes).token for text in scan]
+            what, row = " + ".join(filter(None, scan[:2])), row - kind.store.state_bytes  # its own state is made at the end
+            found.append((Moment(token, what=what), row, Chunks(state.chunk_tokens, chunked * state.chunk_tokens + chunk)))
+    return found
+
+
+def steps(plan: Plan, kind: Kind) -> list[Moment]:
+    """Moments of mixers with a state while they make one step."""
+    return [Moment(rate(state.step, kind.widths, plan.elem_bytes).token, what=state.step) for state in _states(plan, kind)]

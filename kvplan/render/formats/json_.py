@@ -1,0 +1,39 @@
+"""The contract's JSON."""
+
+from kvplan.checker.case import Case, Found
+from kvplan.checker.report import Report
+from kvplan.render.checked import row
+from kvplan.render.envelope import document
+
+NAME = "json"
+
+
+def render(report: Report) -> str:
+    """Every server, also the good and the unresolvable ones, and every finding."""
+    return document(
+        {
+            "deployments": [_deployment(case) for case in report.cases],
+            "findings": [_finding(one) for one in report.found],
+            "suppressed": [{**_finding(one.found), "reason": one.reason} for one in report.suppressed],
+            "n_files": report.n_files,
+        }
+    )
+
+
+def _deployment(case: Case) -> dict[str, object]:
+    found = row(case)
+    return {**found._asdict(), "unresolved": list(found.unresolved)}
+
+
+def _finding(one: Found) -> dict[str, object]:
+    return {
+        "rule": one.rule,
+        "level": one.level,
+        "file": one.file,
+        "line": one.line,
+        "column": one.column,
+        "deployment": one.server.name if one.server else None,
+        "message": one.message,
+        "hint": one.hint,
+        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in one.fixes],
+    }

@@ -1,0 +1,66 @@
+"""For people: each finding with its source line and a caret, then every server that was checked."""
+
+import re
+from collections.abc import Sequence
+
+from kvplan.checker.case import Case, Found
+from kvplan.checker.report import LEVELS, Report
+from kvplan.core.units import GIB
+from kvplan.render.checked import Row, row
+from kvplan.render.table import aligned
+
+NAME = "text"
+_HEADS = ("server", "engine", "model", "context", "GPU", "needed", "verdict")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_WIDE = 160  # of a source line
+_LONG = 50  # of a model
+
+
+def render(report: Report) -> str:
+    """Findings, the table of servers, and a line that sums both up."""
+    parts = [_finding(one, report) for one in report.found]
+    if report.cases:
+        parts.append(_table(report.cases))
+    parts.append(_sum(report))
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Names and lines of files are other people's text: signs that steer a terminal, or end a line, are shown and not sent."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def _finding(one: Found, report: Report) -> str:
+    lines = [_plain(f"{one.file}:{one.line}:{one.column}: {one.level}[{one.rule}] {one.message}")]
+    source = report.lines.get(one.file, ())
+    if one.line <= len(source) and len(source[one.line - 1]) <= _WIDE:
+        text = _CONTROL.sub("\ufffd", source[one.line - 1].expandtabs(1))  # one sign each: the caret stays in its place
+        lines += [f"  {text}", f"  {' ' * (one.column - 1)}^"]
+    if one.hint:
+        lines.append(f"  hint: {_plain(one.hint)}")
+    return "\n".join(lines)
+
+
+def _table(cases: Sequence[Case]) -> str:
+    return "\n".join(aligned([_HEADS, *(_cells(row(case)) for case in cases)], left=frozenset({0, 1, 2, 4, 6})))
+
+
+def _cells(found: Row) -> tuple[str, ...]:
+    context = "-" if found.ctx_tokens is None else f"{found.ctx_tokens:,}"
+    gpu = "-" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
+    needed = "-" if found.needed_bytes is None else f"{found.needed_bytes / GIB:.2f} GiB"
+    said = (f"{found.file}:{found.line}", found.engine or "-", _model(found.model or "-"), context, gpu, needed, found.verdict)
+    return tuple(_plain(cell) for cell in said)
+
+
+def _model(name: str) -> str:
+    """Of a long path its end, which tells."""
+    return name if len(name) <= _LONG else f"…{name[1 - _LONG :]}"
+
+
+def _sum(report: Report) -> str:
+    counts = [(level, sum(found.level == level for found in report.found)) for level in LEVELS]
+    said = ", ".join(f"{n} {level}{'' if n == 1 else 's'}" for level, n in counts if n) or "no findings"
+    n = len(report.cases)
+    left_out = f", {len(report.suppressed)} suppressed" if report.suppressed else ""
+    return f"{n} server{'' if n == 1 else 's'} in {report.n_files} file{'' if report.n_files == 1 else 's'}: {said}{left_out}"

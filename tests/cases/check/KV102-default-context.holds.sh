@@ -1,0 +1,2 @@
+# kvplan check --gpu rtx-4090
+vllm serve llama-3.1-8b --max-model-len 23552

@@ -1,0 +1,2 @@
+# kvplan check --gpu h100-sxm
+docker run vllm/vllm-openai:v0.11.0 --model llama-3.1-8b --max-model-length 8192

@@ -1,0 +1,2 @@
+# kvplan check --gpu l40s
+vllm serve "$MODEL" --max-model-len 8192

@@ -1,0 +1,2 @@
+# kvplan check --gpu l40s
+vllm serve llama-3.1-8b --max-model-len 8192  # kvplan: ignore[KV502] we queue in front
