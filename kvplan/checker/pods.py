@@ -4,7 +4,7 @@ Source: Kubernetes API reference (PodSpec, Container: command replaces the image
 from the container's own env, ``$$(VAR)`` is ``$(VAR)``, and a name without a value stays as it is).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kvplan.checker import selectors
@@ -157,6 +157,6 @@ def shared_memory(spec: Node, container: Node) -> Word | None:
     return volume.get("emptyDir", "sizeLimit").word or at._replace(line=mount.line)
 
 
-def config_maps(documents: list[Node]) -> dict[str, Node]:
+def config_maps(documents: Sequence[Node]) -> dict[str, Node]:
     """The data of each ConfigMap by its name."""
     return {d.get("metadata", "name").text or "": d.get("data") for d in documents if d.get("kind").text == "ConfigMap"}

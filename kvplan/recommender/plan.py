@@ -34,11 +34,6 @@ class Plan(NamedTuple):
         """Accelerators that it takes."""
         return self.tp * self.pp * self.dp
 
-    @property
-    def structure(self) -> tuple[object, ...]:
-        """All but the sizes that are searched for within it."""
-        return (self.weights, self.cache, self.tp, self.pp, self.dp)
-
 
 KNOBS = Plan._fields
 

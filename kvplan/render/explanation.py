@@ -7,6 +7,7 @@ from kvplan.core.units import format_size
 from kvplan.explainer.explanation import Explanation
 from kvplan.explainer.record import Figure
 from kvplan.explainer.row import Row
+from kvplan.render import json_
 from kvplan.render.envelope import document
 from kvplan.render.table import aligned
 
@@ -35,7 +36,7 @@ def as_json(found: Explanation) -> str:
 
 
 def _fix(fix: Fix) -> dict[str, object]:
-    return {"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes, "unchecked": fix.unchecked or None}
+    return {**json_.fix(fix), "unchecked": fix.unchecked or None}
 
 
 def _number(value: float) -> int | float:

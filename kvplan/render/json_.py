@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kvplan.core.engine import Capacity
-from kvplan.core.ledger import Entry, Finding, Interval
+from kvplan.core.ledger import Entry, Finding, Fix, Interval
 from kvplan.estimator.answer import Estimate, PlaceTotal
 from kvplan.render.envelope import enveloped
 from kvplan.render.formula import substituted
@@ -87,8 +87,13 @@ def finding(found: Finding) -> dict[str, object]:
         "level": found.level,
         "message": found.message,
         "hint": found.hint,
-        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in found.fixes],
+        "fixes": [fix(one) for one in found.fixes],
     }
+
+
+def fix(found: Fix) -> dict[str, object]:
+    """A flag to change, in the words of every answer's JSON."""
+    return {"flag": found.flag, "from": found.before, "to": found.after, "effect_bytes": found.effect_bytes}
 
 
 def _capacity(capacity: Capacity) -> dict[str, object]:

@@ -49,9 +49,7 @@ def _proposal(case: Case, proposal: Proposal) -> dict[str, object]:
         "quality_risk": {"level": proposal.risk.level, "text": proposal.risk.text, "source": proposal.risk.source},
         "needs_checkpoint": proposal.form.needs_checkpoint,
         "checkpoint": {"form": proposal.form.name, "bits": proposal.form.bits, "how": proposal.form.how},
-        "changed_flags": [
-            {"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in proposal.changes
-        ],
+        "changed_flags": [json_.fix(fix) for fix in proposal.changes],
         "predicted_log": list(proposal.found.predicted_log),
         "findings": [json_.finding(finding) for finding in proposal.findings],
         "why": proposal.why,

@@ -7,40 +7,25 @@ from pathlib import Path
 import pytest
 
 from kvplan.cli import main
-
-HELD = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 4096\n"
-BEYOND = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 8192\n"
-
-
-@pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    return tmp_path
-
-
-def _json(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, list[dict[str, object]]]:
-    assert main(["check", *argv, "--format", "json"]) == code
-    answer: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
-    return answer
+from tests.cli.checking import BEYOND, HELD, answered
 
 
 def test_good_and_bad(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text(HELD)
-    found = _json(capsys, "--gpu", "a100-80")
+    found = answered(capsys, "--gpu", "a100-80")
     assert [(d["file"], d["verdict"], d["gpu"]) for d in found["deployments"]] == [("a.sh", "fits", "a100-80")]
     (tree / "a.sh").write_text(BEYOND)
-    found = _json(capsys, "--gpu", "a100-80", code=1)
+    found = answered(capsys, "--gpu", "a100-80", code=1)
     assert "KV110" in [f["rule"] for f in found["findings"]]
-    assert _json(capsys, "--gpu", "a100-80", "--fail-on", "never")["findings"]
-    assert not _json(capsys, "--gpu", "a100-80", "--select", "KV500")["findings"]
-    assert not [f for f in _json(capsys, "--gpu", "a100-80", "--ignore", "KV110,KV201")["findings"] if f["level"] == "error"]
+    assert answered(capsys, "--gpu", "a100-80", "--fail-on", "never")["findings"]
+    assert not answered(capsys, "--gpu", "a100-80", "--select", "KV500")["findings"]
+    assert not [f for f in answered(capsys, "--gpu", "a100-80", "--ignore", "KV110,KV201")["findings"] if f["level"] == "error"]
 
 
 def test_a_tree_without_servers(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.yaml").write_text("services: {web: {image: nginx}}\n")
-    assert _json(capsys) == _json(capsys, ".")
-    assert _json(capsys)["findings"] == []
+    assert answered(capsys) == answered(capsys, ".")
+    assert answered(capsys)["findings"] == []
 
 
 @pytest.mark.parametrize(
@@ -55,7 +40,7 @@ def test_a_tree_without_servers(tree: Path, capsys: pytest.CaptureFixture[str]) 
 )
 def test_what_is_piped_in(tree: Path, text: str, engine: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    (found,) = _json(capsys, "-", "--gpu", "none")["deployments"]
+    (found,) = answered(capsys, "-", "--gpu", "none")["deployments"]
     assert (found["file"], found["engine"]) == ("<stdin>", engine)
 
 
@@ -77,14 +62,14 @@ def test_annotations_inside_actions(tree: Path, capsys: pytest.CaptureFixture[st
 def test_a_baseline_hides_what_it_knows(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text(BEYOND)
     assert main(["check", "--gpu", "l40s", "--write-baseline", "known.json"]) == 0
-    assert not _json(capsys, "--gpu", "l40s", "--baseline", "known.json")["findings"]
+    assert not answered(capsys, "--gpu", "l40s", "--baseline", "known.json")["findings"]
 
 
 def test_strict_takes_the_unknown_for_an_error(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text("vllm serve $MODEL\n")
-    assert _json(capsys)["findings"]
-    assert _json(capsys, "--strict", code=1)["findings"]
-    assert _json(capsys, "--set", "MODEL=meta-llama/Llama-2-7b-hf", "--gpu", "a100-80")["deployments"][0]["verdict"] == "fits"
+    assert answered(capsys)["findings"]
+    assert answered(capsys, "--strict", code=1)["findings"]
+    assert answered(capsys, "--set", "MODEL=meta-llama/Llama-2-7b-hf", "--gpu", "a100-80")["deployments"][0]["verdict"] == "fits"
 
 
 @pytest.mark.parametrize(

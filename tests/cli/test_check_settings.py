@@ -10,25 +10,10 @@ import yaml
 
 from kvplan.checker.config import validated
 from kvplan.cli import catalog, main
+from tests.cli.checking import BEYOND, HELD, answered
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-HELD = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 4096\n"
-BEYOND = "vllm serve meta-llama/Llama-2-7b-hf --max-model-len 8192\n"
-
-
-@pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    return tmp_path
-
-
-def _json(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, list[dict[str, object]]]:
-    assert main(["check", *argv, "--format", "json"]) == code
-    answer: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
-    return answer
 
 
 @pytest.mark.parametrize(
@@ -62,19 +47,19 @@ def test_settings_that_make_no_sense(tree: Path, text: str, said: str, capsys: p
 def test_settings_in_pyproject(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text(HELD)
     (tree / "pyproject.toml").write_text('[tool.kvplan]\ngpu = "a100-80"\n')
-    assert _json(capsys)["deployments"][0]["gpu"] == "a100-80"
+    assert answered(capsys)["deployments"][0]["gpu"] == "a100-80"
     (tree / "pyproject.toml").write_text("[tool.kvplan]\nfail_onn = 1\n")
     assert main(["check"]) == 2
     assert "pyproject.toml: tool.kvplan: unknown key 'fail_onn'\nhint: did you mean 'fail-on'" in capsys.readouterr().err
     for other in ("[tool]\nkvplan = 3\n", "[tool.kv\n", "[tool.black]\n"):  # another tool's business
         (tree / "pyproject.toml").write_text(other)
-        assert _json(capsys)["deployments"][0]["gpu"] is None
+        assert answered(capsys)["deployments"][0]["gpu"] is None
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])
 def test_settings_without_any(tree: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / ".kvplan.yaml").write_text(text)
-    assert _json(capsys)["findings"] == []
+    assert answered(capsys)["findings"] == []
 
 
 def test_the_nearest_settings_hold(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,20 +67,20 @@ def test_the_nearest_settings_hold(tree: Path, capsys: pytest.CaptureFixture[str
     (tree / "deploy" / "eu").mkdir(parents=True)
     (tree / ".kvplan.yaml").write_text("gpu: l4\n")
     (tree / "deploy" / "eu" / "a.sh").write_text(HELD)
-    assert _json(capsys, "deploy/eu")["deployments"][0]["gpu"] == "l4"
+    assert answered(capsys, "deploy/eu")["deployments"][0]["gpu"] == "l4"
     (tree / "deploy" / ".kvplan.yaml").write_text("gpu: l40s\n")
-    assert _json(capsys, "deploy/eu")["deployments"][0]["gpu"] == "l40s"
-    assert _json(capsys)["deployments"][0]["gpu"] == "l4"
-    assert _json(capsys, "deploy/eu", "--gpu", "a100-80")["deployments"][0]["file"] == "deploy/eu/a.sh"
+    assert answered(capsys, "deploy/eu")["deployments"][0]["gpu"] == "l40s"
+    assert answered(capsys)["deployments"][0]["gpu"] == "l4"
+    assert answered(capsys, "deploy/eu", "--gpu", "a100-80")["deployments"][0]["file"] == "deploy/eu/a.sh"
 
 
 def test_from_which_level_on_it_fails(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text("vllm serve meta-llama/Llama-2-7b-hf --max-model-len 4096 --max-num-seqs 512\n")  # KV502
     for level, code in (("error", 0), ("warning", 1), ("note", 1), ("never", 0)):
-        assert _json(capsys, "--gpu", "l40s", "--fail-on", level, code=code)["findings"]
+        assert answered(capsys, "--gpu", "l40s", "--fail-on", level, code=code)["findings"]
     (tree / ".kvplan.yaml").write_text("fail-on: warning\ngpu: l40s\n")
-    assert _json(capsys, code=1)["findings"]
-    assert _json(capsys, "--fail-on", "error")["findings"]
+    assert answered(capsys, code=1)["findings"]
+    assert answered(capsys, "--fail-on", "error")["findings"]
 
 
 def test_rules_that_are_left_out_of_files(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,17 +88,17 @@ def test_rules_that_are_left_out_of_files(tree: Path, capsys: pytest.CaptureFixt
     for name in ("a.sh", "old/b.sh"):
         (tree / name).write_text(BEYOND)
     (tree / ".kvplan.yaml").write_text("gpu: a100-80\nper-file-ignores: {'old/*': [KV110]}\n")
-    assert {f["file"] for f in _json(capsys, code=1)["findings"] if f["level"] == "error"} == {"a.sh"}
+    assert {f["file"] for f in answered(capsys, code=1)["findings"] if f["level"] == "error"} == {"a.sh"}
     (tree / ".kvplan.yaml").write_text("gpu: a100-80\nexclude: [old]\n")
-    assert {d["file"] for d in _json(capsys, code=1)["deployments"]} == {"a.sh"}
+    assert {d["file"] for d in answered(capsys, code=1)["deployments"]} == {"a.sh"}
 
 
 def test_suppressions_say_why_or_are_findings(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text(f"# kvplan: ignore[KV110] the variable is set in the image\n\n{BEYOND}")
-    (found,) = _json(capsys, "--gpu", "a100-80")["suppressed"]
+    (found,) = answered(capsys, "--gpu", "a100-80")["suppressed"]
     assert (found["rule"], found["reason"]) == ("KV110", "the variable is set in the image")
     (tree / "a.sh").write_text(f"{HELD}# kvplan: ignore[KV110]\n{BEYOND}{HELD.rstrip()} # kvplan: ignore[KV102] no more\n")
-    rules = [(f["rule"], f["line"]) for f in _json(capsys, "--gpu", "a100-80", code=1)["findings"]]
+    rules = [(f["rule"], f["line"]) for f in answered(capsys, "--gpu", "a100-80", code=1)["findings"]]
     assert rules == [("KV594", 2), ("KV110", 3), ("KV594", 4)]
 
 
@@ -122,12 +107,12 @@ def test_a_baseline_counts_and_survives_edits(tree: Path, capsys: pytest.Capture
     assert main(["check", "--gpu", "l40s", "--write-baseline", "known.json"]) == 0
     (tree / ".kvplan.yaml").write_text("gpu: l40s\nbaseline: known.json\n")
     (tree / "a.sh").write_text(f"#!/bin/sh\n\n{BEYOND}")
-    found = _json(capsys)
+    found = answered(capsys)
     assert (found["findings"], len(found["suppressed"])) == ([], 1)
     (tree / "a.sh").write_text(f"{BEYOND}{BEYOND.replace('8192', '9999')}")
-    assert [f["line"] for f in _json(capsys, code=1)["findings"]] == [2]
+    assert [f["line"] for f in answered(capsys, code=1)["findings"]] == [2]
     assert main(["check", "--write-baseline", "known.json"]) == 0
-    assert _json(capsys)["findings"] == []
+    assert answered(capsys)["findings"] == []
     for broken in ("", "[]", "{}", '{"version": 2, "findings": []}', '{"version": 1, "findings": [1]}'):
         (tree / "known.json").write_text(broken)
         assert main(["check"]) == 2
@@ -137,8 +122,8 @@ def test_a_baseline_counts_and_survives_edits(tree: Path, capsys: pytest.Capture
 def test_settings_of_the_project(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "a.sh").write_text("vllm serve /models/ours --max-model-len 4096\n")
     (tree / ".kvplan.yaml").write_text("gpu: a100-80\nmodels: {/models/ours: llama-2-7b}\n")
-    assert _json(capsys)["deployments"][0]["verdict"] == "fits"
-    assert _json(capsys, "--gpu", "none")["deployments"][0]["verdict"] == "unknown"
+    assert answered(capsys)["deployments"][0]["verdict"] == "fits"
+    assert answered(capsys, "--gpu", "none")["deployments"][0]["verdict"] == "unknown"
 
 
 def test_the_settings_in_the_manual_are_ones() -> None:

@@ -7,9 +7,10 @@ make one worker).
 
 from collections.abc import Iterator
 
-from kvplan.checker import pods, selectors, templates
+from kvplan.checker import pods, selectors
+from kvplan.checker.resources import resources
 from kvplan.checker.server import Gpus, Server, Text, Unreadable
-from kvplan.checker.yaml_nodes import MISSING, Node, documents
+from kvplan.checker.yaml_nodes import MISSING, Node
 
 KIND = "dynamo"
 _KIND = "DynamoGraphDeployment"
@@ -23,9 +24,8 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """One for each component that says what it runs."""
-    found = list(documents(templates.readable(file)))
-    yield from (document for document in found if isinstance(document, Unreadable))
-    things = [thing for document in found if isinstance(document, Node) for thing in pods.objects(document)]
+    things, unreadable = resources(file)
+    yield from unreadable
     config = pods.config_maps(things)
     for thing in things:
         if thing.get("kind").text == _KIND:

@@ -7,8 +7,9 @@ context is probed). vLLM is the default runtime.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvplan.checker import instances, pods, templates
+from kvplan.checker import instances, pods
 from kvplan.checker.keyed import flags
+from kvplan.checker.resources import resources
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.yaml_nodes import MISSING, Node, documents, within
 
@@ -59,12 +60,8 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """One for each workspace that serves a model."""
-    things: list[Node] = []
-    for document in documents(templates.readable(file)):
-        if isinstance(document, Unreadable):
-            yield document
-        else:
-            things += pods.objects(document)
+    things, unreadable = resources(file)
+    yield from unreadable
     config = pods.config_maps(things)
     for thing in things:
         if thing.get("kind").text in _KINDS and (thing.get("apiVersion").text or "").startswith("kaito.sh/"):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kvplan.checker import pods, selectors, templates
 from kvplan.checker.mentions import mentioned
+from kvplan.checker.resources import resources
 from kvplan.checker.scripts import commands
 from kvplan.checker.server import Gpus, Server, Text, Unreadable, Word
 from kvplan.checker.shell_wrapping import inner_script
@@ -43,12 +44,8 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """A server for each InferenceService, and one for each runtime, whose model is then a service's."""
-    things: list[Node] = []
-    for document in documents(templates.readable(file)):
-        if isinstance(document, Unreadable):
-            yield document
-        else:
-            things += pods.objects(document)
+    things, unreadable = resources(file)
+    yield from unreadable
     ours = [thing for thing in things if (thing.get("apiVersion").text or "").startswith(_GROUP)]
     for thing in ours:
         kind = thing.get("kind").text

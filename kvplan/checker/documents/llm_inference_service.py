@@ -6,10 +6,11 @@ container's arguments), pkg/apis/serving/v1alpha2/llm_inference_service_types.go
 
 from collections.abc import Iterator
 
-from kvplan.checker import pods, selectors, splitting, templates
+from kvplan.checker import pods, selectors, splitting
+from kvplan.checker.resources import resources
 from kvplan.checker.server import Server, Text, Unreadable, Word
 from kvplan.checker.shell_wrapping import inner_script
-from kvplan.checker.yaml_nodes import MISSING, Node, documents
+from kvplan.checker.yaml_nodes import MISSING, Node
 
 KIND = "kserve-llm"
 _SIZES = {"tensor": "tensor-parallel-size", "pipeline": "pipeline-parallel-size", "data": "data-parallel-size"}
@@ -23,16 +24,14 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """The service's server, and that of its prefill where they are apart."""
-    for document in documents(templates.readable(file)):
-        if isinstance(document, Unreadable):
-            yield document
-            continue
-        for thing in pods.objects(document):
-            if thing.get("kind").text == "LLMInferenceService":
-                spec, name = thing.get("spec"), thing.get("metadata", "name").text
-                yield _server(file.path, name, spec, spec)
-                if spec.get("prefill"):
-                    yield _server(file.path, f"{name}-prefill", spec, spec.get("prefill"))
+    things, unreadable = resources(file)
+    yield from unreadable
+    for thing in things:
+        if thing.get("kind").text == "LLMInferenceService":
+            spec, name = thing.get("spec"), thing.get("metadata", "name").text
+            yield _server(file.path, name, spec, spec)
+            if spec.get("prefill"):
+                yield _server(file.path, f"{name}-prefill", spec, spec.get("prefill"))
 
 
 def _server(path: str, name: str | None, spec: Node, part: Node) -> Server:

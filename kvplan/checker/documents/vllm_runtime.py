@@ -7,10 +7,11 @@ chunked prefill are off where they aren't asked for).
 
 from collections.abc import Iterator
 
-from kvplan.checker import lmcache, pods, selectors, templates
+from kvplan.checker import lmcache, pods, selectors
 from kvplan.checker.keyed import flags
+from kvplan.checker.resources import resources
 from kvplan.checker.server import Server, Text, Unreadable, Word
-from kvplan.checker.yaml_nodes import Node, documents
+from kvplan.checker.yaml_nodes import Node
 
 KIND = "vllm-runtime"
 _FLAGS = {
@@ -31,13 +32,11 @@ def claims(file: Text) -> bool:
 
 def servers(file: Text) -> Iterator[Server | Unreadable]:
     """One for each resource."""
-    for document in documents(templates.readable(file)):
-        if isinstance(document, Unreadable):
-            yield document
-            continue
-        for thing in pods.objects(document):
-            if thing.get("kind").text == "VLLMRuntime":
-                yield _server(file.path, thing)
+    things, unreadable = resources(file)
+    yield from unreadable
+    for thing in things:
+        if thing.get("kind").text == "VLLMRuntime":
+            yield _server(file.path, thing)
 
 
 def _server(path: str, thing: Node) -> Server:

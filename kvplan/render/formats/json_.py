@@ -4,6 +4,7 @@ from kvplan.checker.case import Case, Found
 from kvplan.checker.report import Report
 from kvplan.render.checked import row
 from kvplan.render.envelope import document
+from kvplan.render.json_ import fix as shown
 
 NAME = "json"
 
@@ -35,5 +36,5 @@ def _finding(one: Found) -> dict[str, object]:
         "deployment": one.server.name if one.server else None,
         "message": one.message,
         "hint": one.hint,
-        "fixes": [{"flag": fix.flag, "from": fix.before, "to": fix.after, "effect_bytes": fix.effect_bytes} for fix in one.fixes],
+        "fixes": [shown(fix) for fix in one.fixes],
     }
