@@ -1,7 +1,7 @@
 """How fast a deployment is: hands ``perf`` what its engine, its cards and its places say."""
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar, cast
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from kvplan import perf
 from kvplan.core.device import Gpu, Node
@@ -11,6 +11,7 @@ from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Verdict
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Held, Pace
+from kvplan.core.remembered import Remembered
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
 from kvplan.estimator.answer import Estimate
@@ -22,9 +23,6 @@ _ON_HOST = 0.02
 
 WHOLE_PROMPT = 2**31
 MOST_READY = 512
-
-
-T = TypeVar("T")
 
 
 class Prepared(NamedTuple):
@@ -54,6 +52,9 @@ class Prepared(NamedTuple):
         )
 
 
+_prepared_ones: Remembered[Prepared | None] = Remembered(MOST_READY)
+_traffics: Remembered[perf.Traffic] = Remembered(MOST_READY)
+_main_dtypes: Remembered[str] = Remembered(MOST_READY)
 _ready: dict[int, tuple[Deployment, Prepared | None]] = {}
 
 
@@ -93,7 +94,7 @@ def prepared(engine: Engine[object], settings: object, deployment: Deployment, m
     if pace is None or not node.gpus:
         return None
     held = deployment.held()
-    return _remembered(model, (pace, held, node), lambda: _prepared(pace, held, model, node))
+    return _prepared_ones.get(model, (pace, held, node), lambda: _prepared(pace, held, model, node))
 
 
 def _prepared(pace: Pace, held: Held, model: ModelSpec, node: Node) -> Prepared | None:
@@ -105,20 +106,7 @@ def _prepared(pace: Pace, held: Held, model: ModelSpec, node: Node) -> Prepared 
     if machine is None:
         return None
     shape = _shape(model, pace, held)
-    return Prepared(pace, _remembered(model, shape, lambda: traffic(model, shape)), machine)
-
-
-_of_models: dict[tuple[int, object], tuple[ModelSpec, object]] = {}
-
-
-def _remembered(model: ModelSpec, what: object, made: Callable[[], T]) -> T:
-    """``made()``, once for each model object and ``what``: searches ask for one model's a hundred times."""
-    key = id(model), what
-    if key not in _of_models:
-        if len(_of_models) >= MOST_READY:
-            _of_models.clear()
-        _of_models[key] = model, made()
-    return cast("T", _of_models[key][1])
+    return Prepared(pace, _traffics.get(model, (shape,), lambda: traffic(model, shape)), machine)
 
 
 def _listens(model: ModelSpec) -> bool:
@@ -143,7 +131,7 @@ def _used(node: Node, pace: Pace, held: dict[str, int]) -> list[tuple[Gpu, int]]
 def _machine(model: ModelSpec, pace: Pace, used: list[tuple[Gpu, int]]) -> perf.Machine | None:
     """The slowest card where all share each layer; where they follow each other, the mean by what each has to read."""
     mean = _slowest if pace.tp > 1 else _in_turn
-    main = _remembered(model, ("main", pace.linear), lambda: main_dtype(model, pace.linear))
+    main = _main_dtypes.get(model, (pace.linear,), lambda: main_dtype(model, pace.linear))
     sizes = [n_bytes for _, n_bytes in used]
     rates = [(gpu.bandwidth_gb_s or 0.0, *peaks(gpu, main, pace.engine)) for gpu, _ in used]
     if not all(all(rate) for rate in rates):
