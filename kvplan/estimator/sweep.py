@@ -11,6 +11,7 @@ from kvplan.estimator.swept import Point, Settled
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from kvplan.estimator.knee import Knee
     from kvplan.estimator.options import Lists
 
 WORKLOAD = ("ctx", "batch")
@@ -42,6 +43,16 @@ class Sweep(NamedTuple):
     def frontier(self) -> tuple[Reach, ...]:
         """The longest context that fits, for each choice of all else."""
         return frontier(self.axes, self.points)
+
+    @property
+    def knees(self) -> "tuple[Knee, ...]":
+        """Where more sequences at once stop making more tokens a second, for each choice of all but the batch."""
+        from kvplan.estimator.knee import Curves
+
+        curves = Curves()
+        for point in self.points:
+            curves.add_point(point, point.tokens_per_s and point.tokens_per_s.best)
+        return curves.knees
 
 
 def sweep(model: "str | Iterable[str]", *, one_at_a_time: bool = False, **options: "Unpack[Lists]") -> Sweep:

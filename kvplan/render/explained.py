@@ -1,4 +1,4 @@
-"""What ``--explain`` adds: each formula with its numbers, the cache's plan, the peaks, where time goes, the model."""
+"""What ``--explain`` adds: each formula with its numbers, the cache's plan, the peaks, what it saves, where time goes, the model."""
 
 from kvplan.core.ledger import Entry
 from kvplan.estimator.answer import Estimate
@@ -9,7 +9,7 @@ from kvplan.render.formula import substituted
 def blocks(answer: Estimate) -> list[str]:
     """Paragraphs, empty ones where there is nothing to say."""
     entries = [_entry(entry) for entry in answer.entries if entry.size.high]
-    return [*entries, _cache_plan(answer), _phases(answer), _speed(answer), _not_counted(answer), _model_facts(answer)]
+    return [*entries, _cache_plan(answer), _phases(answer), _reuse(answer), _speed(answer), _not_counted(answer), _model_facts(answer)]
 
 
 def _speed(answer: Estimate) -> str:
@@ -18,6 +18,12 @@ def _speed(answer: Estimate) -> str:
     from kvplan.render import speed
 
     return speed.explanation(answer.performance)
+
+
+def _reuse(answer: Estimate) -> str:
+    from kvplan.render import reuse
+
+    return reuse.explanation(answer)
 
 
 def _phases(answer: Estimate) -> str:

@@ -5,8 +5,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from kvplan.core.units import GIB, KIB, MIB
+from kvplan.estimator.knee import Curves, Pace
 from kvplan.estimator.sweep import Axis
-from kvplan.render import points
+from kvplan.render import knees, points
 from kvplan.render.columns import Columns
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import csv_line
@@ -32,11 +33,20 @@ def text(axes: tuple[Axis, ...], rows: Iterable[Row]) -> Iterator[str]:
     heads = (*_HEADS, f"peak {unit.name}", "estimated")
     yield from (_heading(columns, first[-1][1]), "", "  ".join((*columns.heads, *heads, "outcome")))
     reasons: dict[str, str] = {}
+    curves = Curves()
     for at, found in chain(first, rest):
+        _add(curves, at, found)
         cells = zip(_figures(found, unit.n_bytes), heads, strict=True)
         yield "  ".join((*columns.cells(at), *(cell.rjust(len(head)) for cell, head in cells), _outcome(found)))
         reasons.update({found.failure.kind: found.failure.message} if found.failure and found.failure.kind not in reasons else {})
     yield from ("", *(f"{kind}: {why}" for kind, why in reasons.items())) if reasons else ()
+    yield from knees.lines(axes, curves.knees)
+
+
+def _add(curves: Curves, at: tuple[str | None, ...], found: Measurement) -> None:
+    rate = found.timings and found.timings.decode_tokens_per_s
+    if rate and found.batch and found.peak_bytes:
+        curves.add(at, Pace(found.batch, rate, found.peak_bytes))
 
 
 class _Unit(NamedTuple):
@@ -82,7 +92,11 @@ def _outcome(found: Measurement) -> str:
 
 def as_json(axes: tuple[Axis, ...], rows: Iterable[Row]) -> dict[str, object]:
     """The JSON object of ``kvplan sweep --measure``: that of an estimated one, with what was measured in each point."""
-    return enveloped({"axes": points.of_axes(axes), "points": [_point(axes, *row) for row in rows], "frontier": []})
+    seen, curves = list(rows), Curves()
+    for row in seen:
+        _add(curves, *row)
+    made = {"points": [_point(axes, *row) for row in seen], "frontier": [], "knees": knees.as_json(axes, curves.knees)}
+    return enveloped({"axes": points.of_axes(axes), **made})
 
 
 def _point(axes: tuple[Axis, ...], at: tuple[str | None, ...], found: Measurement) -> dict[str, object]:

@@ -5,9 +5,10 @@ from itertools import chain
 from textwrap import wrap
 
 from kvplan.core.units import GIB
+from kvplan.estimator.knee import Curves
 from kvplan.estimator.sweep import Axis, Reach, frontier
 from kvplan.estimator.swept import Point
-from kvplan.render import json_, points
+from kvplan.render import json_, knees, points
 from kvplan.render.columns import Columns, dashed, shown
 from kvplan.render.envelope import enveloped
 from kvplan.render.table import aligned, csv_line
@@ -18,7 +19,8 @@ _SIZE, _RATE = len("headroom GiB"), 9
 
 
 def text(axes: tuple[Axis, ...], found: Iterable[Point], *, columns: int) -> Iterator[str]:
-    """The lines: what is the same in all points, a table, its words for what is wrong explained, the longest contexts that fit."""
+    """The lines: what is the same in all points, a table, its words for what is wrong explained, the longest contexts that fit,
+    the batches from which on the rate stops rising."""
     rest = iter(found)
     first = next(rest)
     table = _Table(axes, timed=first.performance is not None)
@@ -27,12 +29,16 @@ def text(axes: tuple[Axis, ...], found: Iterable[Point], *, columns: int) -> Ite
     yield table.head
     seen: list[Point] = []
     reasons: dict[str, str] = {}
+    curves = Curves()
     for point in chain((first,), rest):
         seen.append(point._replace(deployed=None))  # which holds what nobody asks for any more
-        yield table.line(point)
+        rate = table.rate(point)
+        curves.add_point(point, rate)
+        yield table.line(point, rate)
         reasons.update((why,) if (why := points.reason(point)) and why[0] not in reasons else ())
     yield from _explained(reasons, columns)
     yield from _reaches(axes, frontier(axes, seen))
+    yield from knees.lines(axes, curves.knees)
 
 
 def _explained(reasons: dict[str, str], columns: int) -> Iterator[str]:
@@ -62,19 +68,22 @@ class _Table:
             parts += [] if {"gpu", "gpus", "budget"} & varied or not cards else [cards]
         return " · ".join((*parts, *self._columns.fixed("model", "engine", "gpu", "gpus")))
 
-    def line(self, point: Point) -> str:
+    def rate(self, point: Point) -> float | None:
+        """Tokens per second over all sequences, by the best guess; None where the table does not show it."""
+        found = point.tokens_per_s if self._timed else None
+        return found and found.best
+
+    def line(self, point: Point, rate: float | None) -> str:
         """One point."""
         needed, left = point.needed, point.headroom_bytes
         sizes = "" if needed is None else f"{needed.best / GIB:,.2f}", "" if left is None else f"{left / GIB:,.2f}"
         verdict, why = "refused" if point.refusals else "no answer" if point.error else _VERDICTS[point.verdict], points.reason(point)
-        cells = (*self._columns.cells(point.at), *(size.rjust(_SIZE) for size in sizes), *((self._rate(point),) if self._timed else ()))
+        cells = (*self._columns.cells(point.at), *(size.rjust(_SIZE) for size in sizes), *((_rate(rate),) if self._timed else ()))
         return "  ".join((*cells, f"{verdict}, {why[0]}" if why else verdict))
 
-    @staticmethod
-    def _rate(point: Point) -> str:
-        """Tokens per second over all sequences, by the best guess."""
-        found = point.tokens_per_s
-        return ("" if found is None else f"{found.best:,.0f}").rjust(_RATE)
+
+def _rate(found: float | None) -> str:
+    return ("" if found is None else f"{found:,.0f}").rjust(_RATE)
 
 
 def _reaches(axes: tuple[Axis, ...], found: tuple[Reach, ...]) -> Iterator[str]:
@@ -97,6 +106,9 @@ def as_json(axes: tuple[Axis, ...], found: Iterable[Point]) -> dict[str, object]
     """The JSON object of ``kvplan sweep``."""
     seen = list(found)
     others = [axis.option for axis in axes if axis.option != "ctx"]
+    curves = Curves()
+    for point in seen:
+        curves.add_point(point, point.performance and point.performance.decode_tokens_per_s.best)
     return enveloped(
         {
             "axes": points.of_axes(axes),
@@ -108,6 +120,7 @@ def as_json(axes: tuple[Axis, ...], found: Iterable[Point]) -> dict[str, object]
                 }
                 for reach in frontier(axes, seen)
             ],
+            "knees": knees.as_json(axes, curves.knees),
         }
     )
 

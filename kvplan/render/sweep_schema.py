@@ -103,6 +103,23 @@ class Reach(_Strict):
     ctx_tokens: int | None
 
 
+class Pace(_Strict):
+    """A batch, its tokens per second over all sequences, and what it needs (of a measured one its peak)."""
+
+    batch: int
+    tokens_per_s: float
+    needed_bytes: int
+
+
+class Knee(_Strict):
+    """The batch from which on a doubling brings less than 1.2 times the tokens per second, at these values of all other axes, and the
+    next batch; ``after`` is null where the rate still rises at the largest."""
+
+    at: dict[str, int | str | None]
+    last: Pace
+    after: Pace | None
+
+
 class SweepAnswer(_Strict):
     """The answer of ``kvplan sweep --json``; keys are only added within a schema version."""
 
@@ -111,6 +128,7 @@ class SweepAnswer(_Strict):
     axes: list[Axis]
     points: list[Point]
     frontier: list[Reach]
+    knees: list[Knee]
 
 
 def schema_text() -> str:

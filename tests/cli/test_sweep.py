@@ -16,6 +16,7 @@ CASES = Path(__file__).parent.parent / "cases" / "sweep"
 COMMANDS = {
     "grid": "llama-2-7b --ctx 2k,4k,8k --batch 1,16 --gpu a100-80",
     "one": "qwen3-8b --ctx 8k,32k --kv-dtype auto,fp8 --engine vllm@0.19,vllm@0.33 --gpu rtx-4090,l40s --one-at-a-time",
+    "knee": "llama-2-7b --ctx 1k,4k --batch 1,4,16,64,128 --gpu h200 --engine vllm",
     "why": "qwen3-8b,nosuch --engine vllm,ollama --ctx 32k,64k,x --gpu rtx-4090",
     "points.csv": "gemma-3-12b --ctx 4k,32k --engine transformers,vllm,llama.cpp --budget 40GiB --csv",
     "points.json": "llama-2-7b --ctx 4k,8k --tp 1,2,x --engine vllm --gpu l40s:2 --json",
