@@ -12,10 +12,10 @@ _HEAD = ("", "products with weights", "attention", "together")
 
 def explanation(answer: Estimate) -> str:
     """Operations of the last step and of all, how they grow with the length, and what the cache costs; nothing of a model without one,
-    or that attends to an encoder's output."""
+    that attends to an encoder's output, or that writes nothing after the prompt."""
     load, moved = answer.workload, traffic(answer.model, Shape(answer.model.stored_dtype))
     listens = any(mixer.kind == "cross" for run in answer.model.runs for mixer in run.layer.mixers)
-    if not moved.growth or listens or load.ctx_tokens < _SHORTEST:
+    if not moved.growth or listens or load.ctx_tokens < _SHORTEST or not load.decode_steps:
         return ""
     now = Generation(moved, load.prompt_tokens, load.ctx_tokens)
     half = Generation(moved, load.prompt_tokens // 2, load.ctx_tokens // 2)
