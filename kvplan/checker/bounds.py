@@ -6,8 +6,6 @@ from kvplan.core.ledger import Refusal, Term
 from kvplan.estimator import Estimate
 
 _BY_POOL = ("profile", "kv_check")
-_TOO_LONG = "KV110"  # for the positions of the model
-_STRETCHING = ("--rope-scaling", "--rope-theta")
 _OF_START = ("KV104", "KV105")  # a share that is not free, weights that are more than the card
 
 
@@ -26,15 +24,10 @@ def is_assumed(case: Case, refusal: Refusal) -> bool:
     return refusal.at == "parse" and case.reading.version_from == NEWEST
 
 
-def stretches(case: Case) -> bool:
-    """Whether the command itself changes how far the model's positions reach, which is not followed."""
-    return case.says(*_STRETCHING) or (case.says("--hf-overrides") and any("rope" in word.text for word in case.server.command))
-
-
 def may_start(case: Case, tried: Tried | None, refusal: Refusal) -> bool:
     """Whether what kvplan can only bound or assume leaves open that the engine refuses."""
     estimate = tried.estimate if tried else None
-    if is_assumed(case, refusal) or (refusal.rule == _TOO_LONG and stretches(case)):
+    if is_assumed(case, refusal):
         return True
     return estimate is not None and is_open(estimate, refusal)
 

@@ -27,7 +27,7 @@ class Parsed(NamedTuple):
     """An engine's command line, read but not resolved: no model, no defaults. ``findings`` say what was odd in it.
 
     ``draft`` names the model that drafts for the first one, where the command asks for one. ``refusals`` are what the engine's own
-    argument parser says no to.
+    argument parser says no to. ``overrides`` is a JSON object of config keys that the command puts over the model's own.
     """
 
     engine: str
@@ -39,6 +39,7 @@ class Parsed(NamedTuple):
     findings: tuple[Finding, ...] = ()
     draft: str | None = None
     refusals: tuple[Refusal, ...] = ()
+    overrides: str | None = None
 
 
 class Capacity(NamedTuple):

@@ -153,6 +153,12 @@ class ModelSpec(NamedTuple):
         return sum(run.n_layers for run in self.runs)
 
     @property
+    def reach_tokens(self) -> int | None:
+        """The position limit, or what stretched positions reach where that is further."""
+        reached = [int(rope.original_ctx_tokens * rope.factor) for rope in self.rope if rope.original_ctx_tokens]
+        return None if self.max_ctx_tokens is None else max((self.max_ctx_tokens, *reached))
+
+    @property
     def n_params(self) -> int:
         """Distinct parameters: tied embeddings once, no next-token-prediction layers but in GGUF files, no buffers."""
         return sum(group.n_params for group in self.groups())

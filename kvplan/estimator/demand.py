@@ -69,13 +69,14 @@ def _default_ctx(options: Options, ctx: int, allowed: int | None) -> tuple[Findi
 
 
 def _beyond_limit(model: ModelSpec, ctx: int) -> tuple[Finding, ...]:
-    if model.max_ctx_tokens is None or ctx <= model.max_ctx_tokens:
+    limit = model.reach_tokens
+    if limit is None or ctx <= limit:
         return ()
     return (
         Finding(
             "KV201",
             "warning",
-            f"--ctx {ctx} is beyond the {model.max_ctx_tokens} positions that {model.id} was made for",
-            f"lower it to --ctx {model.max_ctx_tokens}" + (", or use a rope scaling" if model.form.rotary_dim else ""),
+            f"--ctx {ctx} is beyond the {limit} positions that {model.id} was made for",
+            f"lower it to --ctx {limit}" + (", or use a rope scaling" if model.form.rotary_dim else ""),
         ),
     )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kvplan.core.device import Node
 from kvplan.core.engine import Deployment, Engine, Parsed
 from kvplan.core.errors import KvplanError, RequestError
+from kvplan.core.ledger import Finding
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import engines, machine, on_paper, precision
 from kvplan.estimator.answer import Size
@@ -40,6 +41,8 @@ def subject(options: Options, *, probe: bool) -> Subject:
         parsed, scheme = _as_formed(parsed, options, form, engine.name)
     if scheme:
         model = _on_paper(ref, stamp(ref), scheme)
+    if parsed.overrides is not None:
+        model, parsed = _overridden(model, parsed, parsed.overrides)
     if parsed.draft is not None:
         model = _drafted((ref, stamp(ref)), scheme, (parsed.draft, stamp(parsed.draft)))
     node = machine.node(options, probe=probe)
@@ -55,6 +58,16 @@ def _as_formed(parsed: Parsed, options: Options, form: str, engine: str) -> tupl
     if options.dtype is not None:
         raise RequestError("contradiction", f"--dtype {options.dtype}: the model's name says '{form}' already", hint="give one of them")
     return parsed._replace(model=options.model or parsed.model), precision.read(form, engine).checkpoint
+
+
+def _overridden(model: ModelSpec, parsed: Parsed, said: str) -> tuple[ModelSpec, Parsed]:
+    """The model with the positions that the command gives it, and a warning of other keys, which are not followed."""
+    from kvplan.specs import overrides
+
+    left = overrides.unfollowed(said)
+    kept = "bears on memory and is not followed: the model is estimated as its own config describes it"
+    findings = tuple(Finding("KV211", "warning", f"{key} in the command {kept}") for key in left)
+    return overrides.overridden(model, said), parsed._replace(findings=(*parsed.findings, *findings))
 
 
 def _default_engine(options: Options) -> str:

@@ -109,7 +109,7 @@ class Deployed:
         self._refusals = (*about.parsed.refusals, *deployment.refusals)
         self._warnings = tuple(finding for finding in deployment.findings if finding.level == "warning")
         self._need, self._deployment, self._settings = deployment.need_bytes, deployment, settings
-        self._about, self._limit = about, about.model.max_ctx_tokens
+        self._about, self._limit = about, about.model.reach_tokens
         self._most: dict[tuple[int, int], int] = {}
 
     def check(self, load: Workload) -> None:

@@ -73,5 +73,5 @@ def reason(point: Point) -> tuple[str, str] | None:
     if point.refusals:
         return point.refusals[0].rule, point.refusals[0].text
     if point.beyond_limit and point.about is not None:
-        return "KV201", f"{point.about.model.max_ctx_tokens:,} positions are what {point.about.model.id} was made for"
+        return "KV201", f"{point.about.model.reach_tokens:,} positions are what {point.about.model.id} was made for"
     return next(((finding.rule, finding.message) for finding in point.warnings), None)

@@ -6,19 +6,19 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.rope import RopeScaling
 from kvplan.specs.config import Config
 
-_NESTED = ("", "text_config", "llm_config", "language_config", "thinker_config")
+NESTED = ("", "text_config", "llm_config", "language_config", "thinker_config")
 _ROPE = ("rope_parameters", "rope_scaling")
 _ALREADY_SCALED = "gemma3"  # transformers 5.24 models/gemma3: max_position_embeddings is what the stretched positions reach
 
 
 def served(spec: ModelSpec, cfg: Config) -> ModelSpec:
     """``spec`` with the rope scalings of its language model and the cache type that its quantization asks for."""
-    inner = [place for key in _NESTED if (place := cfg.sub(key) if key else cfg).data]
-    rope = tuple(dict.fromkeys(scaling for place in inner for scaling in _scalings(place, spec)))
+    inner = [place for key in NESTED if (place := cfg.sub(key) if key else cfg).data]
+    rope = tuple(dict.fromkeys(scaling for place in inner for scaling in scalings(place, spec)))
     return spec._replace(rope=rope, kv_dtype=next((name for place in inner if (name := _cache_type(place))), None))
 
 
-def _scalings(cfg: Config, spec: ModelSpec) -> Iterator[RopeScaling]:
+def scalings(cfg: Config, spec: ModelSpec) -> Iterator[RopeScaling]:
     """Each distinct way of rotating; plain ones are named ``default`` where layers differ."""
     for key in _ROPE:
         if not isinstance(cfg.data.get(key), dict):

@@ -8,8 +8,8 @@ from kvplan.checker.check import check
 from kvplan.checker.config import Config
 from kvplan.render.checked import row
 
-ROPE = """'{"rope_type": "yarn", "factor": 4.0}'"""
-OVERRIDES = """'{"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}'"""
+ROPE = """'{"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}'"""
+OVERRIDES = f"""'{{"rope_scaling": {ROPE[1:-1]}}}'"""
 IMAGE = "docker run vllm/vllm-openai:v0.8.5 --model"
 
 
@@ -27,8 +27,8 @@ def _found(folder: Path, text: str, gpu: str) -> tuple[list[str], str]:
         ("vllm serve qwen2.5-7b --dtype half --max-model-len 4096", "t4", ["error KV103"], "does_not_fit"),  # certain, unlike KV105
         ("vllm serve qwen2.5-14b --max-model-len 4096", "t4", ["error KV105"], "does_not_fit"),  # of which KV103 follows
         (f"{IMAGE} qwen3-8b --max-model-len 131072", "h100-sxm", ["error KV110"], "does_not_fit"),
-        (f"{IMAGE} qwen3-8b --max-model-len 131072 --rope-scaling {ROPE}", "h100-sxm", ["warning KV110"], "tight"),
-        (f"{IMAGE} qwen3-8b --max-model-len 131072 --hf-overrides {OVERRIDES}", "h100-sxm", ["warning KV110"], "tight"),
+        (f"{IMAGE} qwen3-8b --max-model-len 131072 --rope-scaling {ROPE}", "h100-sxm", [], "fits"),
+        (f"{IMAGE} qwen3-8b --max-model-len 131072 --hf-overrides {OVERRIDES}", "h100-sxm", [], "fits"),
         ("llama-server -m llama-3.1-8b -c 4096 --mlocked", "l4", ["warning KV140"], "tight"),  # in a version that is assumed
         (
             "docker run ghcr.io/ggml-org/llama.cpp:server-cuda-b11434 -m llama-3.1-8b -c 4096 --mlocked",

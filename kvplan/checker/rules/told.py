@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from kvplan.checker.bounds import stretches
 from kvplan.checker.case import Case, Found
 from kvplan.checker.reading import NEWEST
 from kvplan.checker.wording import assumed, context_flags, found
@@ -13,6 +12,7 @@ _NOTES = ("KV203", "KV213")
 _NOT_OURS = ("KV009", "KV014", "KV211", "KV301", "KV320", "KV321", "KV330", "KV333")
 """What kvplan doesn't know or count, which is no fault of the deployment: a note."""
 _BEYOND = "KV201"  # the positions
+_STRETCHING = ("--rope-scaling", "--rope-scale", "--rope-freq-scale", "--rope-theta")  # of llama.cpp and older vLLM
 _UNASKED = ("KV325",)  # the pool against a load that nobody named; preemption.py knows the typical one
 _SAID_BETTER = {"KV201": ("KV110",), "KV210": ("KV140",)}  # by a refusal of the engine
 _FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w.-]*")
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Found]:
         told, refusals = list(case.parsed.findings), {refusal.rule for refusal in case.parsed.refusals}
     for finding in dict.fromkeys(told):
         is_ours = finding.rule in _NOTES if finding.level == "note" else finding.rule not in _UNASKED
-        if finding.rule == _BEYOND and stretches(case):
+        if finding.rule == _BEYOND and case.says(*_STRETCHING):
             continue
         if is_ours and not refusals & set(_SAID_BETTER.get(finding.rule, ())):
             yield _found(case, finding)

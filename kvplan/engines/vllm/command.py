@@ -10,7 +10,8 @@ from kvplan.core.ledger import Finding
 from kvplan.engines.vllm.flags import UNMODELED, VARIABLES
 from kvplan.engines.vllm.known import known_flags
 from kvplan.engines.vllm.launch import Launch, launch
-from kvplan.engines.vllm.values import canonical
+from kvplan.engines.vllm.said import Said
+from kvplan.engines.vllm.values import canonical, dumped
 from kvplan.engines.vllm.versions import VERSIONS
 from kvplan.engines.vllm.words import Read, read
 
@@ -38,6 +39,7 @@ def parse(argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         ignored=(*_left(found), *(Flag(name, said) for name, said in variables.items() if _of_vllm(name) and name not in VARIABLES)),
         unknown=tuple(flag for flag, _ in found.strange),
         findings=(*_strange(found, version), *_unmodeled(found)),
+        overrides=_overrides(Said(found.flags)),
     )
 
 
@@ -98,6 +100,13 @@ def _model(started: Launch, found: Read) -> str | None:
     """The model as the command names it; the API server takes it from --model alone."""
     named = next((flag.value for flag in reversed(found.ignored) if flag.name == "model"), None)
     return named if started.entry == "api_server" and named is not None else found.model or named
+
+
+def _overrides(said: Said) -> str | None:
+    """Source: vllm 0.33.0 config/model.py, hf_overrides; 0.11.0 config/model.py, rope_scaling, which goes the same way."""
+    rope = said.json("rope-scaling")
+    merged = {**({"rope_scaling": rope} if rope else {}), **said.json("hf-overrides")}
+    return dumped(merged) if merged else None
 
 
 def _left(found: Read) -> tuple[Flag, ...]:

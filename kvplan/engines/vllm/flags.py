@@ -30,6 +30,7 @@ KINDS: dict[str, Kind] = {
     "enforce-eager": "switch",
     "fully-sharded-loras": "switch",
     "gpu-memory-utilization": "share",
+    "hf-overrides": "json",
     "kv-cache-dtype": "word",
     "kv-cache-memory-bytes": "human",
     "kv-events-config": "json",
@@ -54,6 +55,7 @@ KINDS: dict[str, Kind] = {
     "pipeline-parallel-size": "count",
     "prefill-context-parallel-size": "count",
     "quantization": "word",
+    "rope-scaling": "json",
     "skip-mm-profiling": "switch",
     "spec-method": "word",
     "spec-model": "word",
@@ -72,7 +74,6 @@ UNMODELED = {
     "enable-eplb": "redundant experts are left out",
     "enable-prompt-adapter": "prompt adapters are left out",
     "eplb-config": "redundant experts are left out",
-    "hf-overrides": "the model is estimated as its own config describes it",
     "kv-cache-dtype-skip-layers": "all layers are taken to keep the same element type",
     "kv-transfer-config": "the connector's buffers are left out",
     "mm-ipc-gpu-memory-gb": "what it takes off the pool is left out",
@@ -82,8 +83,6 @@ UNMODELED = {
     "offload-group-size": "prefetched offloading is left out",
     "override-attention-dtype": "attention is taken to run in the model's element type",
     "quantization-config": "the checkpoint is taken as its own config describes it",
-    "rope-scaling": "the model is estimated as its own config describes it",
-    "rope-theta": "the model is estimated as its own config describes it",
     "use-replayssm": "the buffers of replayed states are left out",
 }
 """Flags that bear on memory in a way that no estimate here follows, and what it does instead."""

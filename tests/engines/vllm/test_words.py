@@ -100,9 +100,9 @@ def test_a_pool_may_be_asked_about_in_any_version() -> None:
 
 
 def test_what_bears_on_memory_and_is_not_followed_is_said() -> None:
-    found = read("vllm serve m --hf-overrides '{}' --hf-overrides '{}' --port 1")
+    found = read("vllm serve m --additional-config '{}' --additional-config '{}' --port 1")
     assert [(finding.rule, finding.message) for finding in found.findings] == [
-        ("KV211", "--hf-overrides bears on memory and is not followed: the model is estimated as its own config describes it")
+        ("KV211", "--additional-config bears on memory and is not followed: what a platform's plug-in makes of it is left out")
     ]
     assert [flag.name for flag in found.ignored] == ["port"]
 
