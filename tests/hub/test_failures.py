@@ -154,6 +154,18 @@ def test_the_built_in_model_of_that_name_is_the_way_out(hub: Loopback) -> None:
 
 
 @pytest.mark.parametrize(
+    ("repo", "way"),
+    [
+        ("Qwen/Qwen3-8B-AWQ", "qwen3-8b:awq"),
+        ("somebody/Llama-3.1-8B-Instruct-GPTQ-Int4", "llama-3.1-8b:gptq"),
+        ("unsloth/Qwen3-8B-bnb-4bit", "qwen3-8b:nf4"),
+    ],
+)
+def test_a_quantized_checkpoint_on_paper_is_the_way_out(hub: Loopback, repo: str, way: str) -> None:
+    assert failure(repo).hint.startswith(f"the built-in '{way}' is such a checkpoint on paper and needs no access; or ")
+
+
+@pytest.mark.parametrize(
     ("reply", "waits"),
     [
         (refusal(429, RateLimit='"api";r=0;t=4', RateLimit_Policy='"fixed window";"api";q=500;w=300'), [5.0]),

@@ -77,11 +77,26 @@ def _spec(repo: Repo, address: Address) -> ModelSpec:
     return spec._replace(id=str(address._replace(repo_id=repo.repo_id)), source="hub", revision=repo.commit)
 
 
+def _quantized(repo_id: str) -> str | None:
+    """``qwen3-8b:awq`` for ``Qwen/Qwen3-8B-AWQ``: a built-in model, and a scheme that its name ends in."""
+    from kvplan.specs import paper
+
+    words = repo_id.split("-")
+    for i in range(1, len(words)):
+        stem, scheme = "-".join(words[:i]), paper.find("-".join(words[i:]))
+        known = builtin.find(stem) or builtin.find(stem.rpartition("/")[2])
+        if known and scheme:
+            return f"{known}:{scheme.name}"
+    return None
+
+
 def _pointing_at(problem: KvplanError, address: Address) -> KvplanError:
     """``problem``, with a way out through the built-in models: one with the same facts, or with a name like this."""
     known = None if address.filename else builtin.find(address.repo_id)
-    if known is not None:
-        hint = f"the built-in '{known}' has the same facts and needs no access; or {problem.hint}"
+    likely = None if address.filename or known else _quantized(address.repo_id)
+    if known or likely:
+        same = f"'{known}' has the same facts" if known else f"'{likely}' is such a checkpoint on paper"
+        hint = f"the built-in {same} and needs no access; or {problem.hint}"
         return type(problem)(problem.kind, problem.message, hint=hint, details=problem.details)
     if problem.kind != "repo_not_found":
         return problem
