@@ -20,7 +20,9 @@ class Form(NamedTuple):
     """How one rank keeps its cache. ``dtype`` is the element type of keys and values, ``windows`` whether layers with a window keep
     no more than that. ``sparse_bytes`` is what a latent beside an indexer takes where it is packed in a way of its own, 0 where not;
     ``scale_elems`` is how many elements share a scale of one byte, 0 for none. ``indexers``: ``none`` of the layers keeps keys to be
-    picked by, those with an indexer of their ``own`` do, or ``all``. ``ssm_dtype`` None: as the model asks, else ``float32``."""
+    picked by, those with an indexer of their ``own`` do, or ``all``. ``ssm_dtype`` None: as the model asks, else ``float32``.
+    ``expanded``: keys and values are kept, as wide as the wider of them, in the place of latents.
+    """
 
     tp: int
     dtype: str
@@ -30,6 +32,7 @@ class Form(NamedTuple):
     indexers: str = "own"
     conv_dtype: str = "bfloat16"
     ssm_dtype: str | None = None
+    expanded: bool = False
 
 
 class Cell(NamedTuple):
@@ -78,6 +81,9 @@ def _of_layer(layer: Layer, form: Form, key_bytes: int) -> Iterator[Cell]:
                 yield found._replace(n_bytes=found.n_bytes + keys, window_tokens=window)
             case "cross":
                 yield _heads("cross", mixer.n_kv_heads, (mixer.head_dim, mixer.head_dim), form)
+            case "mla" if form.expanded:
+                width = max(mixer.nope_head_dim + mixer.rope_head_dim, mixer.v_head_dim)
+                yield _heads("full", mixer.n_heads, (width, width), form)
             case "mla":
                 size = _latent(mixer, form, key_bytes)
                 yield Cell("mla", size, size, mixer.window_tokens if form.windows else None)

@@ -1,11 +1,15 @@
 """What a rank of a server with tensor parallelism holds beside its cache, as far as no log of the engine settles it."""
 
+from typing import Literal, NamedTuple
+
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.ledger import Interval
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.core.sharding import Sharding, group_bytes
 from kvplan.core.stages import layer_counts
 from kvplan.core.units import GIB, MIB
+
+End = Literal["first", "last"]
 
 _ALONE = Interval(int(0.25 * GIB), int(0.5 * GIB), GIB)
 _TOGETHER = Interval(int(0.75 * GIB), int(1.5 * GIB), int(2.5 * GIB))
@@ -31,12 +35,13 @@ def graphs(n_sizes: int) -> Interval:
 
 
 def forward(model: ModelSpec, dtype: str, tp: int, n_tokens: int, n_rows: int) -> Interval:
-    """The widest moment of a pass over ``n_tokens``, or the sampling of ``n_rows``: the stream, two residuals, queries, keys and values,
-    a gated block of the feed-forward; logits in the model's type and as float32."""
+    """The widest moment of a pass over ``n_tokens``: the stream, two residuals, queries, keys and values or a gated block of the
+    feed-forward. Beside it the logits of up to ``n_rows``: none of them, those in the model's type, those and their float32 copy."""
     elem = DTYPES[dtype].block_bytes
     widest = max(_widths(run.layer) for run in model.runs)
-    best = n_tokens * (3 * model.hidden_size + widest // tp) * elem + n_rows * model.vocab_size * (elem + 4)
-    return Interval(best // 4, best, 3 * best)
+    layers = n_tokens * (3 * model.hidden_size + widest // tp) * elem
+    logits = n_rows * model.vocab_size
+    return Interval(layers // 4, layers + logits * elem, 3 * layers + logits * (elem + 4))
 
 
 def _widths(layer: Layer) -> int:
@@ -46,37 +51,48 @@ def _widths(layer: Layer) -> int:
     return max((*heads, *latents, *ffns), default=0)
 
 
-def weights(model: ModelSpec, dtype: str, tp: int, pp: int, *, attention_tp: int | None = None) -> tuple[Interval, ...]:
-    """Bytes on one rank of each pipeline stage. ``attention_tp``: over so many ranks attention is split, the rest over all.
+class Ways(NamedTuple):
+    """How weights are shared out: ``tp`` ranks in each of ``pp`` stages. Attention is split over ``attention_tp`` of them, the rest over
+    all. ``on_load`` is the element type of linear layers that are quantized while they load, None where they stay as stored."""
+
+    tp: int
+    pp: int = 1
+    attention_tp: int | None = None
+    on_load: str | None = None
+
+
+def weights(model: ModelSpec, dtype: str, ways: Ways) -> tuple[Interval, ...]:
+    """Bytes on one rank of each pipeline stage.
 
     What lies outside the layers is counted on the first stage and on the last, a tied embedding on both.
     """
-    narrow = tp if attention_tp is None else attention_tp
-    sizes = [_layer(layer, dtype, tp, narrow) for layer in model.layers()]
+    sizes = [_layer(layer, dtype, ways) for layer in model.layers()]
     found, start = [], 0
-    for stage, count in enumerate(layer_counts(model.n_layers, pp)):
-        ends = sum(_outside(model, dtype, tp, role) for role in _roles(stage, pp, model))
+    for stage, count in enumerate(layer_counts(model.n_layers, ways.pp)):
+        ends = sum(_outside(model, dtype, ways.tp, end) for end in _ends(stage, ways.pp, model))
         best = sum(sizes[start : start + count]) + ends
         start += count
-        less, more = (LOADED[0] + model.off_by[0], LOADED[1] + model.off_by[1]) if not model.exact else LOADED
+        less, more = LOADED if model.exact else (LOADED[0] + model.off_by[0], LOADED[1] + model.off_by[1])
         found.append(Interval(best - best * less // 100, best, best + best * more // 100))
     return tuple(found)
 
 
-def _layer(layer: Layer, dtype: str, tp: int, narrow: int) -> int:
+def _layer(layer: Layer, dtype: str, ways: Ways) -> int:
     heads = [mixer.n_kv_heads for mixer in layer.mixers if mixer.kind in ("full", "sliding", "chunked", "cross")]
-    wide = Sharding(tp, tp, dtype, kv_heads=heads[0] if heads else tp)
-    attention = wide._replace(tp=narrow)
+    wide = Sharding(ways.tp, ways.tp, dtype, kv_heads=heads[0] if heads else ways.tp, on_load=ways.on_load)
+    attention = wide._replace(tp=ways.attention_tp or ways.tp)
     return sum(group_bytes(group, attention if group.role == "attention" else wide) for group in layer.weights)
 
 
-def _roles(stage: int, pp: int, model: ModelSpec) -> tuple[bool, ...]:
-    """Whether a stage holds the first end (True) of the model, the last (False), or both."""
+def _ends(stage: int, pp: int, model: ModelSpec) -> tuple[End, ...]:
+    """What a stage holds outside its layers."""
     tied = any(group.role == "lm_head" and group.tied_to for group in model.weights)
-    ends = ((True,) if stage == 0 else ()) + ((False,) if stage == pp - 1 else ())
-    return (*ends, True) if tied and stage == pp - 1 and stage else ends
+    first: tuple[End, ...] = ("first",) if stage == 0 else ()
+    last: tuple[End, ...] = ("last",) if stage == pp - 1 else ()
+    ends = (*first, *last)
+    return (*ends, "first") if tied and stage == pp - 1 and stage else ends
 
 
-def _outside(model: ModelSpec, dtype: str, tp: int, first: bool) -> int:  # noqa: FBT001
+def _outside(model: ModelSpec, dtype: str, tp: int, end: End) -> int:
     how = Sharding(tp, tp, dtype, kv_heads=tp)
-    return sum(group_bytes(group, how) for group in model.weights if (group.role not in ("lm_head", "norm")) == first)
+    return sum(group_bytes(group, how) for group in model.weights if (group.role in ("lm_head", "norm")) == (end == "last"))

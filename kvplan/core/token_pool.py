@@ -32,13 +32,15 @@ class States(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Parts of one rank. ``spare_tokens`` are kept beside those that sequences may have; ``most_tokens`` is a limit that was set."""
+    """Parts of one rank. ``spare_tokens`` are kept beside those that sequences may have; ``most_tokens`` is a limit that was set.
+    ``rounds_up``: the last page may be one that the budget does not fill."""
 
     parts: tuple[Part, ...]
     page_tokens: int
     spare_tokens: int = 0
     states: States | None = None
     most_tokens: int | None = None
+    rounds_up: bool = False
 
     @property
     def token_bytes(self) -> int:
@@ -73,7 +75,8 @@ class Pool(NamedTuple):
         if rest <= 0 or not self.token_bytes:
             return 0
         found = rest * _PARTS // sum(part.token_bytes * part.share for part in self.parts)
-        return (found if self.most_tokens is None else min(found, self.most_tokens)) // self.page_tokens * self.page_tokens
+        found = found if self.most_tokens is None else min(found, self.most_tokens)
+        return ceil_to(found, self.page_tokens) if self.rounds_up else found // self.page_tokens * self.page_tokens
 
     def state_bytes(self, n_slots: int) -> int:
         """Bytes of so many slots and of those kept to spare."""

@@ -9,6 +9,7 @@ from kvplan.core.engine import Parsed
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Pace
 from kvplan.core.pooled import PooledDeployment
+from kvplan.core.server_command import parsed as read
 from kvplan.core.workload import Workload
 from kvplan.engines.sglang import command, plan
 from kvplan.engines.sglang.flags import SAME
@@ -32,7 +33,7 @@ class SglangEngine:
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
         """A whole command line. Raises RequestError for one that starts no server."""
-        return command.parse(argv, env, version)
+        return read(argv, env, version, command.SPEECH)
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """Every default filled in. Raises RequestError for values that no SGLang takes."""

@@ -20,6 +20,7 @@ KINDS: dict[str, Kind] = {
     "enable-dp-attention": "switch",
     "ep-size": "count",
     "kv-cache-dtype": "word",
+    "longer-context": "switch",
     "mamba-full-memory-ratio": "word",
     "mamba-ssm-dtype": "word",
     "max-mamba-cache-size": "count",
@@ -71,8 +72,6 @@ UNMODELED = {
     "torchao-config": "the checkpoint is taken as its own config describes it",
 }
 """Flags that bear on memory in a way that no estimate here follows, and what it does instead."""
-
-VARIABLES = ("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",)
 
 
 @cache

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from kvplan.core import rank_costs
 from kvplan.core.cells import Cells, Form, cells
 from kvplan.core.device import Node
-from kvplan.core.ledger import Entry, Interval, NotModeled
+from kvplan.core.ledger import Interval, NotModeled
 from kvplan.core.model import ModelSpec
 from kvplan.core.pooled import Plan, Rank, sized
+from kvplan.core.rank_entries import Pass, beside
 from kvplan.core.roles import TOWERS
 from kvplan.core.stages import layer_counts
 from kvplan.core.token_pool import Part, Pool, States
@@ -21,9 +22,10 @@ from kvplan.engines.sglang.settings import Settings
 _PACKED_LATENT = 656  # 512 latents of a byte, four float32 scales, 64 rotated channels of two bytes
 _RAW_BLACKWELL = 10  # major compute capability whose kernels take latents of fp8 without scales
 _MOST_RUNNING = 4096
+_ON_LOAD = {"fp8": "float8_e4m3fn", "w8a8_fp8": "float8_e4m3fn", "mxfp8": "float8_e4m3fn", "w8a8_int8": "int8", "bitsandbytes": "nf4"}
+"""What an unquantized checkpoint is brought to while it loads. Source: sglang 0.5.23 srt/layers/quantization."""
 _SLOTS_EACH, _WITHOUT_RADIX = 3, 1
 SOURCE = "sglang 0.5.23 srt/mem_cache/kv_cache_configurator.py, _profile_available_bytes; srt/model_executor/pool_configurator.py"
-_LOADED = "sglang 0.5.23 srt/layers: linear.py, vocab_parallel_embedding.py; field logs beside kvplan/core/rank_costs.py"
 
 
 def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
@@ -48,12 +50,14 @@ def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
 
 def _ranks(model: ModelSpec, settings: Settings, node: Node, rules: Rules) -> Iterator[Rank]:
     counts, start = layer_counts(model.n_layers, settings.pp), 0
-    loaded = rank_costs.weights(model, settings.dtype, settings.tp, settings.pp, attention_tp=settings.tp // settings.attention_dp)
+    on_load = _ON_LOAD.get(settings.quantization or "") if model.quantization is None else None
+    ways = rank_costs.Ways(settings.tp, settings.pp, settings.tp // settings.attention_dp, on_load)
+    loaded = rank_costs.weights(model, settings.dtype, ways)
     for stage, count in enumerate(counts):
         kept = cells(model, _form(settings, node, rules), start, start + count)
         start += count
         yield Rank(
-            beside=_beside(model, settings, loaded[stage], rules),
+            beside=beside(model, settings.dtype, ways, _largest(settings, rules), loaded[stage]),
             cells=kept,
             pool=pool(model, kept, settings, rules),
             budget=_budget(settings, node, loaded[stage]),
@@ -109,22 +113,10 @@ def _budget(settings: Settings, node: Node, loaded: Interval) -> Interval | None
     return Interval(free[2] - loaded.high, free[1] - loaded.best, free[0] - loaded.low)
 
 
-def _beside(model: ModelSpec, settings: Settings, loaded: Interval, rules: Rules) -> tuple[Entry, ...]:
+def _largest(settings: Settings, rules: Rules) -> Pass:
     chunk = settings.chunked_prefill_size if settings.chunked_prefill_size > 0 else WHOLE_PROMPTS
-    n_graphs = _n_graphs(settings.graph_batches) + (n_prefill_graphs(chunk) if rules.prefill_graphs and settings.graph_batches else 0)
-    words: dict[str, int | str] = {"n_params": model.n_params, "dtype": settings.dtype, "tp": settings.tp, "pp": settings.pp}
-    return (
-        Entry("weights", "weights", "", loaded, "modeled", "{n_params} parameters in {dtype} over tp {tp} and pp {pp}", words, _LOADED),
-        Entry(
-            *("activations", "a chunk of prompts", "", rank_costs.forward(model, settings.dtype, settings.tp, chunk, 0), "modeled"),
-            *("{tokens} tokens · the widest moment of a layer", {"tokens": chunk}, _LOADED),
-        ),
-        Entry("graphs", "CUDA graphs", "", rank_costs.graphs(n_graphs), "modeled", "{n} captured sizes", {"n": n_graphs}, _LOADED),
-        Entry(
-            *("runtime_context", "CUDA context", "", rank_costs.context(settings.tp * settings.pp), "modeled"),
-            *("taken before the weights, with NCCL between {n} ranks", {"n": settings.tp * settings.pp}, _LOADED),
-        ),
-    )
+    of_prompts = n_prefill_graphs(chunk) if rules.prefill_graphs and settings.graph_batches else 0
+    return Pass(chunk, 0, _n_graphs(settings.graph_batches) + of_prompts)
 
 
 def _n_graphs(largest: int) -> int:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from kvplan.core import rank_costs, serving_checks
 from kvplan.core.device import Node
-from kvplan.core.ledger import Refusal, total
+from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pooled import Rank, sized
+from kvplan.core.rank_entries import weights_of
 from kvplan.engines.sglang.settings import Settings
 
 
@@ -22,7 +23,7 @@ def refusals(model: ModelSpec, settings: Settings, node: Node, ranks: tuple[Rank
     )
     if found or not node.gpus:
         return found
-    loaded = max((total(entry.size for entry in rank.beside if entry.term == "weights") for rank in ranks), key=lambda size: size.best)
+    loaded = max((weights_of(rank.beside) for rank in ranks), key=lambda size: size.best)
     return serving_checks.too_large(loaded, rank_costs.context(n_ranks), node) or tuple(_pool(settings, ranks))
 
 

@@ -5,9 +5,9 @@ from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
+from kvplan.core.server_command import ENTRY
 from kvplan.core.splitting import divides
 from kvplan.core.told import Told
-from kvplan.engines.sglang.command import ENTRY
 from kvplan.engines.sglang.defaults import Asked, card_mib, chosen, fraction
 from kvplan.engines.sglang.rules import Rules, rules_for
 from kvplan.engines.sglang.settings import Settings
@@ -66,7 +66,7 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
         mamba_slots=told.count("max-mamba-cache-size"),
         mamba_ssm_dtype=told.word("mamba-ssm-dtype"),
         speculative=drafts,
-        overwrites_length=told.on("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"),
+        overwrites_length=told.on("longer-context"),
     )
 
 
