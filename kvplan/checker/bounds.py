@@ -6,9 +6,11 @@ from kvplan.core.ledger import Refusal, Term
 from kvplan.estimator import Estimate
 
 _BY_POOL = ("profile", "kv_check")
-_TOO_LONG = "KV110"  # for the positions of the model
+_TOO_LONG = ("KV110", "KV351")  # for the positions of the model
 _STRETCHING = ("--rope-scaling", "--rope-theta")
-_OF_START = ("KV104", "KV105")  # a share that is not free, weights that are more than the card
+_LARGE = ("KV105", "KV354")
+_NO_ROOM = "KV350"  # for one token
+_OF_START = ("KV104", *_LARGE)  # a share that is not free, weights that are more than the card
 
 
 def is_open(estimate: Estimate, refusal: Refusal) -> bool:
@@ -18,6 +20,8 @@ def is_open(estimate: Estimate, refusal: Refusal) -> bool:
     capacity = estimate.capacity
     if refusal.at not in _BY_POOL or capacity is None or capacity.max_concurrency is None:
         return False
+    if refusal.rule == _NO_ROOM:
+        return capacity.kv_tokens is not None and capacity.kv_tokens.high > 0
     return capacity.max_concurrency[2] >= 1
 
 
@@ -34,7 +38,7 @@ def stretches(case: Case) -> bool:
 def may_start(case: Case, tried: Tried | None, refusal: Refusal) -> bool:
     """Whether what kvplan can only bound or assume leaves open that the engine refuses."""
     estimate = tried.estimate if tried else None
-    if is_assumed(case, refusal) or (refusal.rule == _TOO_LONG and stretches(case)):
+    if is_assumed(case, refusal) or (refusal.rule in _TOO_LONG and stretches(case)):
         return True
     return estimate is not None and is_open(estimate, refusal)
 
@@ -50,7 +54,7 @@ def _starts(estimate: Estimate, refusal: Refusal) -> bool:
     if place.usable_bytes is None or place.capacity_bytes is None:
         return False
     left = place.usable_bytes - _low(estimate, "runtime_context")
-    if refusal.rule == "KV105":
+    if refusal.rule in _LARGE:
         return _low(estimate, "weights") <= left
     share = estimate.settings.get("gpu_memory_utilization")
     return isinstance(share, float) and share * place.capacity_bytes <= left
