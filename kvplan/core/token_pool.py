@@ -66,8 +66,8 @@ class Pool(NamedTuple):
             return 0
         if states.n_slots is not None:
             return states.n_slots
-        share = states.per_mille if self.parts else 10**9  # without tokens all is theirs
-        return max(0, n_bytes * share // (1000 + share) // states.slot_bytes - states.n_spare)
+        theirs = n_bytes * states.per_mille // (1000 + states.per_mille) if self.parts else n_bytes
+        return max(0, theirs // states.slot_bytes - states.n_spare)
 
     def tokens_in(self, n_bytes: int) -> int:
         """Tokens that a budget holds beside the states, in whole pages."""
