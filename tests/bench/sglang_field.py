@@ -148,23 +148,23 @@ def _states(name: str, printed: Mapping[str, float], settings: Settings, rank: R
         yield Score(name, "slots", slots, rank.pool.slots_in(int((took + printed["K size (GB)"] + printed["V size (GB)"]) * GIB)))
 
 
+def _line(row: str, found: Score | str) -> str:
+    if isinstance(found, str):
+        return f"out of scope  {row}: {found}"
+    off = (found.found / found.printed - 1) * 100 if found.printed else 0.0
+    figures = f"printed {found.printed:,}, found {found.found:,.2f} ({off:+.2f} %)"
+    return f"{'ok  ' if found.holds else 'MISS'}  {found.row} {found.label}: {figures}"
+
+
 def main() -> int:
     """Every row of SGLang in the file."""
     rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     bad = 0
     for row in rows:
-        if row["engine"] != "SGLang":
-            continue
-        for found in scores(row, folder):
-            if isinstance(found, str):
-                print(f"  out of scope  {row['id']}: {found}")
-                continue
-            bad += not found.holds
-            off = (found.found / found.printed - 1) * 100 if found.printed else 0.0
-            print(
-                f"  {'ok  ' if found.holds else 'MISS'}  {found.row} {found.label}: printed {found.printed:,}, found {found.found:,.2f} ({off:+.2f} %)"
-            )
+        for found in scores(row, folder) if row["engine"] == "SGLang" else ():
+            bad += not isinstance(found, str) and not found.holds
+            sys.stdout.write(f"  {_line(str(row['id']), found)}\n")
     return 1 if bad else 0
 
 
