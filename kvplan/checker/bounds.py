@@ -6,7 +6,9 @@ from kvplan.core.ledger import Refusal, Term
 from kvplan.estimator import Estimate
 
 _BY_POOL = ("profile", "kv_check")
-_OF_START = ("KV104", "KV105")  # a share that is not free, weights that are more than the card
+_LARGE = ("KV105", "KV354")
+_NO_ROOM = "KV350"  # for one token
+_OF_START = ("KV104", *_LARGE)  # a share that is not free, weights that are more than the card
 
 
 def is_open(estimate: Estimate, refusal: Refusal) -> bool:
@@ -16,6 +18,8 @@ def is_open(estimate: Estimate, refusal: Refusal) -> bool:
     capacity = estimate.capacity
     if refusal.at not in _BY_POOL or capacity is None or capacity.max_concurrency is None:
         return False
+    if refusal.rule == _NO_ROOM:
+        return capacity.kv_tokens is not None and capacity.kv_tokens.high > 0
     return capacity.max_concurrency[2] >= 1
 
 
@@ -43,7 +47,7 @@ def _starts(estimate: Estimate, refusal: Refusal) -> bool:
     if place.usable_bytes is None or place.capacity_bytes is None:
         return False
     left = place.usable_bytes - _low(estimate, "runtime_context")
-    if refusal.rule == "KV105":
+    if refusal.rule in _LARGE:
         return _low(estimate, "weights") <= left
     share = estimate.settings.get("gpu_memory_utilization")
     return isinstance(share, float) and share * place.capacity_bytes <= left

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.checker.case import Case, Tried
-from kvplan.checker.split import FLAG
-from kvplan.checker.wording import context_flags
+from kvplan.checker.split import HEADS
+from kvplan.checker.wording import context_flags, spelled
 from kvplan.core.ledger import Fix, Refusal
 from kvplan.estimator import Estimate
 
-SPLIT = ("KV112", "KV113", "KV116")
-SPLIT_FLAGS = (FLAG, "-tp", "--tp")
+_TOO_LONG = ("KV110", "KV351")  # for the model
+_ONE_TOO_LARGE = ("KV102", "KV359")  # sequence, for the pool
+_NO_ROOM = ("KV103", "KV105", "KV350", "KV354")
 _STEP_TOKENS = 1024  # to which people round
 _SHARE = "--gpu-memory-utilization"
 
@@ -33,12 +34,14 @@ def of(case: Case, tried: Tried | None, refusal: Refusal) -> Cure:
         return Cure()
     if refusal.rule == "KV104":
         return _smaller_share(estimate)
-    if refusal.rule in SPLIT:
+    if refusal.rule in HEADS:
         return _split(case, tried)
-    longest = estimate.model.max_ctx_tokens if refusal.rule == "KV110" else estimate.capacity.max_ctx_tokens if estimate.capacity else None
-    if longest and refusal.rule in ("KV110", "KV102"):
-        return _shorter(case, estimate, longest, certain(estimate, longest) if refusal.rule == "KV102" else longest)
-    return _larger(case, tried, estimate) if refusal.rule in ("KV102", "KV103", "KV105") else Cure()
+    longest = (
+        estimate.model.max_ctx_tokens if refusal.rule in _TOO_LONG else estimate.capacity.max_ctx_tokens if estimate.capacity else None
+    )
+    if longest and refusal.rule in (*_TOO_LONG, *_ONE_TOO_LARGE):
+        return _shorter(case, estimate, longest, certain(estimate, longest) if refusal.rule in _ONE_TOO_LARGE else longest)
+    return _larger(case, tried, estimate) if refusal.rule in (*_ONE_TOO_LARGE, *_NO_ROOM) else Cure()
 
 
 def _shorter(case: Case, estimate: Estimate, longest: int, sure: int) -> Cure:
@@ -73,7 +76,8 @@ def _smaller_share(estimate: Estimate) -> Cure:
 def _split(case: Case, tried: Tried) -> Cure:
     if tried.tp is None:
         return Cure()
-    return Cure(f"{FLAG} {tried.tp} starts", (Fix(FLAG, str(case.reading.tp), str(tried.tp)),))
+    flag = spelled(case.reading.engine).split
+    return Cure(f"{flag} {tried.tp} starts", (Fix(flag, str(case.reading.tp), str(tried.tp)),))
 
 
 def _larger(case: Case, tried: Tried, estimate: Estimate) -> Cure:
@@ -86,7 +90,7 @@ def _larger(case: Case, tried: Tried, estimate: Estimate) -> Cure:
 def _ways(case: Case, tried: Tried, estimate: Estimate) -> Iterator[str]:
     if tried.tp is not None and tried.gpu is not None:
         n = tried.tp * (case.reading.pp or 1) * (case.reading.dp or 1)
-        yield f"with {FLAG} {tried.tp} on {n} × {tried.gpu.gpu}"
+        yield f"with {spelled(case.reading.engine).split} {tried.tp} on {n} × {tried.gpu.gpu}"
     nodes = " or ".join(f"{node.n_devices} × {node.gpu}" for node in estimate.fits_on[:2])
     if nodes:
         yield f"as it is on {nodes}"

@@ -51,7 +51,7 @@ def read(server: Server, versions: dict[str, str]) -> Read:
     line, parsed, problem = _line(server, dialect, version, settled.words)
     said = table.said(settled.words, _known(server), dialect.TABLE)
     if parsed is not None:
-        said |= _from_parsed(parsed, said)
+        said |= _from_parsed(parsed, said, dialect.TABLE)
         said = said if parsed.model else {field: word for field, word in said.items() if field != "model"}
         version_from = version_from if version else NEWEST
     reading = _reading(server, said, {dialect.TABLE.flags.get(flag, flag) for flag, _ in settled.hidden})
@@ -152,13 +152,12 @@ def _without(line: tuple[str, ...], parsed: Parsed) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _from_parsed(parsed: Parsed, said: dict[str, Word]) -> dict[str, Word]:
+def _from_parsed(parsed: Parsed, said: dict[str, Word], flags: Table) -> dict[str, Word]:
     """The engine's reading of the fields, at the places where the words stand."""
     nowhere = Word("", 0)
+    fields = {flag.name: flags.flags.get(flag.name) or _OF_PARSED.get(flag.name, "") for flag in parsed.flags}
     found = {
-        _OF_PARSED[flag.name]: said.get(_OF_PARSED[flag.name], nowhere)._replace(text=flag.value)
-        for flag in parsed.flags
-        if flag.name in _OF_PARSED
+        fields[flag.name]: said.get(fields[flag.name], nowhere)._replace(text=flag.value) for flag in parsed.flags if fields[flag.name]
     }
     if parsed.model is not None and "model" in said:
         found["model"] = said["model"]._replace(text=parsed.model)

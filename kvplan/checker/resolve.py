@@ -11,6 +11,7 @@ from kvplan.checker.case import Case, Reading, Tried, Typical
 from kvplan.checker.models import Sources
 from kvplan.checker.reading import Read
 from kvplan.checker.server import Server
+from kvplan.checker.wording import spelled
 from kvplan.core.errors import KvplanError
 from kvplan.estimator import Estimate, Options, answer
 
@@ -69,7 +70,7 @@ def _n_gpus(server: Server, said: Reading, card: Card) -> int | None:
 
 def _split(read: Read, tp: int) -> tuple[tuple[str, ...], int]:
     """The line with another tensor parallelism, and the cards that it takes."""
-    return (*read.line, split.FLAG, str(tp)), _n_needed(read.reading._replace(tp=tp))
+    return (*read.line, spelled(read.reading.engine).split, str(tp)), _n_needed(read.reading._replace(tp=tp))
 
 
 def _estimate(read: Read, card: Card, given: Given, line: tuple[str, ...], n_gpus: int | None) -> tuple[Estimate | None, str | None]:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 
 from kvplan.checker.case import Reading
+from kvplan.checker.wording import SPELLED
 from kvplan.core.ledger import Refusal
 from kvplan.estimator import Estimate
 
-FLAG = "--tensor-parallel-size"
-_MEMORY = ("KV102", "KV103", "KV105")
-_HEADS = ("KV112", "KV113", "KV116")
+_MEMORY = ("KV102", "KV103", "KV105", "KV350", "KV354", "KV359")
+HEADS = ("KV112", "KV113", "KV116", "KV352")
 _MOST_CARDS = 16
 
 
@@ -17,7 +17,7 @@ def mended(said: Reading, found: Estimate, again: Callable[[int], Estimate | Non
 
     ``again`` estimates the server with another one.
     """
-    if said.engine != "vllm" or said.tp is None or not found.refusals:
+    if said.engine not in SPELLED or said.tp is None or not found.refusals:
         return None
     return next((tp for tp in _candidates(said.tp, found.refusals) if _starts(again(tp))), None)
 
@@ -25,9 +25,9 @@ def mended(said: Reading, found: Estimate, again: Callable[[int], Estimate | Non
 def _candidates(tp: int, refusals: tuple[Refusal, ...]) -> Iterator[int]:
     """More cards for want of memory, in powers of two; fewer where heads can't be split, then more."""
     rules = {refusal.rule for refusal in refusals}
-    if rules & {*_HEADS}:
+    if rules & {*HEADS}:
         yield from range(tp - 1, 0, -1)
-    if rules & {*_HEADS, *_MEMORY}:
+    if rules & {*HEADS, *_MEMORY}:
         yield from (2**i for i in range(_MOST_CARDS.bit_length()) if 2**i > tp)
 
 

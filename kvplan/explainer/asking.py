@@ -17,6 +17,22 @@ VLLM_FLAGS = {
     "dtype": "--dtype",
     "enforce_eager": "--enforce-eager",
 }
+SGLANG_FLAGS = {
+    "tp_size": "--tp-size",
+    "pp_size": "--pp-size",
+    "dp_size": "--dp-size",
+    "mem_fraction_static": "--mem-fraction-static",
+    "context_length": "--context-length",
+    "max_running_requests": "--max-running-requests",
+    "max_total_tokens": "--max-total-tokens",
+    "chunked_prefill_size": "--chunked-prefill-size",
+    "page_size": "--page-size",
+    "kv_cache_dtype": "--kv-cache-dtype",
+    "dtype": "--dtype",
+    "disable_cuda_graph": "--disable-cuda-graph",
+    "disable_radix_cache": "--disable-radix-cache",
+    "enable_dp_attention": "--enable-dp-attention",
+}
 LLAMA_FLAGS = {
     "n_ctx": "-c",
     "n_seq_max": "-np",
@@ -38,7 +54,9 @@ def options(engine: str, model: str, settings: Mapping[str, str], gpu: str | Non
 
 def _cards(gpu: str | None, settings: Mapping[str, str]) -> str | None:
     """As many of that card as the model is split over."""
-    sizes = (settings.get(f"{way}_parallel_size", "1") for way in ("tensor", "pipeline", "data"))
+    apart = "dp_size" if settings.get("enable_dp_attention") != "True" else ""  # else its replicas share the ranks
+    names = ("tp_size", "pp_size", apart, "tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    sizes = (settings.get(name, "1") for name in names)
     n_gpus = math.prod(int(size) for size in sizes if size.isdigit())
     return f"{gpu}:{n_gpus}" if gpu is not None and n_gpus > 1 else gpu
 
@@ -55,6 +73,10 @@ def _flags(known: Mapping[str, str], settings: Mapping[str, str]) -> tuple[str, 
 
 def _vllm(model: str, settings: Mapping[str, str]) -> Options:
     return Options(command=("vllm", "serve", model, *_flags(VLLM_FLAGS, settings)))
+
+
+def _sglang(model: str, settings: Mapping[str, str]) -> Options:
+    return Options(command=("sglang", "serve", "--model-path", model, *_flags(SGLANG_FLAGS, settings)))
 
 
 def _llama(model: str, settings: Mapping[str, str]) -> Options:
@@ -86,6 +108,7 @@ def _torch(model: str, settings: Mapping[str, str]) -> Options:
 
 _SPOKEN: Mapping[str, Callable[[str, Mapping[str, str]], Options]] = {
     "vllm": _vllm,
+    "sglang": _sglang,
     "llama.cpp": _llama,
     "ollama": _ollama,
     "transformers": _torch,

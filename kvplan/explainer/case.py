@@ -156,7 +156,7 @@ class Case(Told):
         """By the rules of the log's version, else of the newest."""
         if self.engine is None or self.engine not in asking.ENGINES or self.known_model is None:
             return None
-        if self.gpu is None and self.engine in ("vllm", "transformers"):
+        if self.gpu is None and self.engine in ("vllm", "sglang", "transformers"):
             return None
         model, scheme = self.known_model
         asked = asking.options(self.engine, model, {**self.settings, **changes}, self.gpu)

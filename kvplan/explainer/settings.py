@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 _DICT = re.compile(r"'(\w+)': ('[^']*'|\"[^\"]*\"|[^,{}]+)")
 _CALL = re.compile(r"(?<![\w.])(\w+)=('[^']*'|\"[^\"]*\"|[^,\s()]+)")
 _FLAG = re.compile(r"(?:^|\s)--?([a-z][\w-]*)(?:[ =](?!-)(\"[^\"]*\"|\S+))?")
-_RESOLVED = {"max_seq_len": "max_model_len"}
+_RESOLVED = {"max_seq_len": "max_model_len", "model_path": "model"}
 _SHAPED = ("args", "namespace", "config", "cmd", "error", "error_class")
 _OWN = frozenset(
     (
@@ -29,6 +29,8 @@ _OWN = frozenset(
         "enable_expert_parallel",
         "cpu_offload_gb",
         "swap_space",
+        *("tp_size", "pp_size", "dp_size", "mem_fraction_static", "context_length", "max_running_requests", "max_total_tokens"),
+        *("chunked_prefill_size", "page_size", "disable_cuda_graph", "disable_radix_cache", "enable_dp_attention"),
     )
 )
 _LLAMA = {

@@ -37,7 +37,9 @@ ARGUMENTS = [
     pytest.param(["estimate", "llama-2-7b", "--gpus", "2", "--budget", "24GiB"], "a --budget is one device", id="two budgets"),
     pytest.param(["estimate", "llama-2-7b", "--require-fit"], "--require-fit needs a device", id="fit into what"),
     pytest.param(
-        ["estimate", "llama-2-7b", "--engine", "tgi"], "so far only llama.cpp, ollama, transformers, vllm", id="an engine to come"
+        ["estimate", "llama-2-7b", "--engine", "mlc-chat"],
+        "so far only llama.cpp, ollama, sglang, tensorrt-llm, tgi, transformers, vllm",
+        id="an engine to come",
     ),
     pytest.param(["estimate", "llama-2-7b", "--gpu", "h10"], "unknown GPU 'h10'", id="an unknown GPU"),
     pytest.param(["estimate", "llama-2-7b", "--engine", "vlllm"], "unknown engine 'vlllm'", id="an unknown engine"),

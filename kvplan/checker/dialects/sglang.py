@@ -1,15 +1,19 @@
-"""SGLang: ``python -m sglang.launch_server`` and its images. Source: sglang docs/advanced_features/server_arguments.md."""
+"""SGLang: ``python -m sglang.launch_server`` and its images. Source: sglang 0.5.23 srt/server_args.py."""
 
 import re
 from collections.abc import Sequence
 
-from kvplan.checker.program import base
+from kvplan.checker.server import Server, Word
 from kvplan.checker.table import Table
+from kvplan.engines.sglang import command
+from kvplan.engines.sglang.flags import KINDS, SAME
+from kvplan.engines.sglang.known import known_flags
+from kvplan.engines.sglang.rules import rules_for
 
 ENGINE = "sglang"
 IMAGES = re.compile(r"(?:.*/)?[\w.-]*sglang[\w.-]*")
-_MODULES = ("sglang.launch_server", "sglang.srt.server", "dynamo.sglang")
-_TAG = re.compile(r".*:v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?![\d.]).*")
+OWN = re.compile(r"(?:.*/)?lmsysorg/sglang")
+"""Images of released versions: others have patches and flags of their own."""
 TABLE = Table(
     flags={
         **dict.fromkeys(("model-path", "model"), "model"),
@@ -21,32 +25,19 @@ TABLE = Table(
         "kv-cache-dtype": "kv_dtype",
         "mem-fraction-static": "utilization",
     },
-    switches=frozenset(
-        (
-            *(
-                "trust-remote-code",
-                "disable-cuda-graph",
-                "disable-radix-cache",
-                "enable-dp-attention",
-                "enable-torch-compile",
-                "enable-metrics",
-            ),
-            *("disable-overlap-schedule", "skip-tokenizer-init", "log-requests", "enable-mixed-chunk", "enable-p2p-check", "is-embedding"),
-        )
-    ),
-    bearing=frozenset(("chunked-prefill-size", "max-total-tokens", "page-size", "quantization", "max-prefill-tokens")),
+    switches=frozenset(flag.name for flag in known_flags().values() if flag.arity == "none"),
+    bearing=frozenset((*KINDS, *SAME, "max-prefill-tokens")),
     telling=frozenset(("mem-fraction-static", "model-path", "chunked-prefill-size", "max-running-requests", "attention-backend")),
 )
+begins, version = command.begins, command.version
 
 
-def begins(words: Sequence[str]) -> int:
-    """The server's module, or ``sglang serve``."""
-    if words[0] in _MODULES:
-        return 1
-    return 2 if base(words[0]) == "sglang" and list(words[1:2]) == ["serve"] else 0
+def check_version(version: str) -> None:
+    """Raises RequestError for a version that is not modeled."""
+    rules_for(version)
 
 
-def version(image: str) -> str | None:
-    """The version in the tag of an image of the project's own."""
-    found = _TAG.fullmatch(image.partition("@")[0])
-    return found[1] if found and "sglang" in image.rpartition(":")[0] and "nvcr.io" not in image else None
+def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:
+    """The words as those of ``sglang serve``."""
+    env = [f"{name}={value.text}" for name, value in server.env.items() if name in command.SPEECH.variables]
+    return (*env, "sglang", "serve", *(word.text for word in words))

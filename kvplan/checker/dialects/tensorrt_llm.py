@@ -3,12 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from kvplan.checker.program import base
-from kvplan.checker.table import Table
+from kvplan.checker.server import Server, Word
+from kvplan.checker.table import Table, flag_name
+from kvplan.engines.tensorrt_llm import plan
+from kvplan.engines.tensorrt_llm.flags import SAME, grammar
+from kvplan.engines.tensorrt_llm.rules import rules_for
 
 ENGINE = "tensorrt-llm"
 IMAGES = re.compile(r"(?:.*/)?tensorrt-?llm(?:/release|/devel)?|(?:.*/)?[\w.-]*(?:trtllm|tensorrtllm|tensorrt-llm)[\w.-]*")
-_TAG = re.compile(r".*:v?(\d+\.\d+\.\d+(?:rc\d+)?)(?![\d.]).*")
+OWN = re.compile(r"(?:.*/)?nvidia/tensorrt-llm(?:/release|/devel)?")
+"""Images of released versions: others have patches and flags of their own."""
 TABLE = Table(
     flags={
         **dict.fromkeys(("model", "model-path"), "model"),
@@ -27,14 +31,31 @@ TABLE = Table(
 )
 
 
-def begins(words: Sequence[str]) -> int:
-    """``trtllm-serve`` with or without its verb, and Dynamo's worker."""
-    if words[0] == "dynamo.trtllm":
-        return 1
-    return 0 if base(words[0]) != "trtllm-serve" else 2 if list(words[1:2]) == ["serve"] else 1
+begins, version = plan.begins, plan.version
 
 
-def version(image: str) -> str | None:
-    """The version in the tag of NVIDIA's own image."""
-    found = _TAG.fullmatch(image.partition("@")[0])
-    return found[1] if found and "tensorrt-llm" in image and "dynamo" not in image else None
+def check_version(version: str) -> None:
+    """Raises RequestError for a version that is not modeled."""
+    rules_for(version)
+
+
+def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:
+    """The words as those of ``trtllm-serve``, without files of options, which are not read from here; of such a file, what is known."""
+    kept: list[str] = []
+    skips = False
+    for word in words:
+        name = flag_name(word.text)
+        if name:
+            of_file = server.kind == _FILE and SAME.get(name, name) not in grammar().known
+            skips = (of_file or name in _FILES) and "=" not in word.text
+            if not (of_file or name in _FILES):
+                kept.append(word.text)
+        elif not skips:
+            kept.append(word.text)
+        else:
+            skips = False
+    return ("trtllm-serve", *kept)
+
+
+_FILE = "trtllm-options"
+_FILES = ("config", "extra-llm-api-options", "extra-engine-args")

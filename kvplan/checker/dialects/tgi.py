@@ -6,12 +6,15 @@ Source: text-generation-inference 3.3 docs/source/reference/launcher.md.
 import re
 from collections.abc import Sequence
 
-from kvplan.checker.program import base
+from kvplan.checker.server import Server, Word
 from kvplan.checker.table import Table
+from kvplan.engines.tgi import plan
+from kvplan.engines.tgi.rules import rules_for
 
 ENGINE = "tgi"
 IMAGES = re.compile(r"(?:.*/)?[\w.-]*(?:text-generation-inference|text-generation-launcher|huggingface-pytorch-tgi)[\w.-]*")
-_TAG = re.compile(r".*:v?(\d+\.\d+(?:\.\d+)?)(?![\d.]).*")
+OWN = re.compile(r"(?:.*/)?huggingface/text-generation-inference")
+"""Images of released versions: others have patches and flags of their own."""
 TABLE = Table(
     flags={
         "model-id": "model",
@@ -35,12 +38,15 @@ TABLE = Table(
 )
 
 
-def begins(words: Sequence[str]) -> int:
-    """The launcher."""
-    return int(base(words[0]) == "text-generation-launcher")
+begins, version = plan.begins, plan.version
 
 
-def version(image: str) -> str | None:
-    """The version in the tag."""
-    found = _TAG.fullmatch(image.partition("@")[0])
-    return found[1] if found else None
+def check_version(version: str) -> None:
+    """Raises RequestError for a version that is not modeled."""
+    rules_for(version)
+
+
+def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:
+    """The words as those of the launcher, with the variables that say the same."""
+    env = [f"{name}={value.text}" for name, value in server.env.items() if name in plan.SPEECH.variables]
+    return (*env, "text-generation-launcher", *(word.text for word in words))

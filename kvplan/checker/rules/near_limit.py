@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kvplan.checker import cures
 from kvplan.checker.case import Case, Found
-from kvplan.checker.wording import context_flags, found, gib, on
+from kvplan.checker.wording import STARTS_ANYWAY, context_flags, found, gib, on
 from kvplan.estimator import Estimate
 
 _MORE_ROOM = "leave more room: a shorter context, or fewer sequences at once"
@@ -20,7 +20,8 @@ def check(case: Case) -> Iterator[Found]:
         usable, capacity = estimate.fullest.usable_bytes, estimate.capacity
         pool = capacity.max_concurrency if capacity else None
         if pool is not None and pool[0] < 1 <= pool[1]:
-            message = f"may not start {on(tried)}: the pool holds between {pool[0]:.2f} and {pool[2]:.2f} of the longest sequence"
+            what = "hold the longest sequence" if case.reading.engine in STARTS_ANYWAY else "start"
+            message = f"may not {what} {on(tried)}: the pool holds between {pool[0]:.2f} and {pool[2]:.2f} of the longest sequence"
             yield found("KV501", "warning", case, flags, message, _shorter(estimate, flags[0]))
         elif pool is None and usable is not None and estimate.needed.low <= usable < estimate.needed.high:
             needs = f"{gib(estimate.needed.low)} – {gib(estimate.needed.high)}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvplan.checker.case import Case, Found
-from kvplan.checker.wording import found, gib, on
+from kvplan.checker.wording import found, gib, on, spelled
 from kvplan.core.ledger import Fix
 
 
@@ -19,8 +19,9 @@ def check(case: Case) -> Iterator[Found]:
         share = case.reading.utilization
         lower = _lower(0.9 if share is None else share, total.best - capacity, capacity)
         message = f"{gib(total.best)} are held {on(tried)} of {gib(capacity)}: what lies outside the share runs out of memory under load"
-        fix = Fix("--gpu-memory-utilization", "default" if share is None else f"{share:g}", f"{lower:g}", capacity - total.best)
-        yield found("KV505", "warning", case, ("--gpu-memory-utilization",), message, f"--gpu-memory-utilization {lower:g}", (fix,))
+        flag = spelled(case.reading.engine).share
+        fix = Fix(flag, "default" if share is None else f"{share:g}", f"{lower:g}", capacity - total.best)
+        yield found("KV505", "warning", case, (flag,), message, f"{flag} {lower:g}", (fix,))
 
 
 def _lower(share: float, over: int, capacity: int) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kvplan.checker.case import Case, Found
-from kvplan.checker.wording import found, on
+from kvplan.checker.wording import found, on, spelled
 from kvplan.core.ledger import Fix
 
 _USUAL_TOKENS = 1024  # of a sequence, where the settings say nothing
@@ -28,13 +28,14 @@ def check(case: Case) -> Iterator[Found]:
             f"the pool holds {tokens.best:,} tokens {on(tried)}, about {holds:,} sequences of {length:,}: "
             f"with {wanted:,} at once the newest are dropped and computed again"
         )
-        fixes = (Fix("--max-num-seqs", str(case.reading.concurrency), str(max(1, holds)), None),) if case.reading.concurrency else ()
+        flag = spelled(case.reading.engine).sequences
+        fixes = (Fix(flag, str(case.reading.concurrency), str(max(1, holds)), None),) if case.reading.concurrency else ()
         yield found(
             "KV502",
             "warning",
             case,
-            ("--max-num-seqs",),
+            (flag,),
             message,
-            f"--max-num-seqs {max(1, holds)}, a cache in 8 bits, or more GPUs",
+            f"{flag} {max(1, holds)}, a cache in 8 bits, or more GPUs",
             fixes,
         )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kvplan.checker import cures
+from kvplan.checker import cures, split
 from kvplan.checker.bounds import is_assumed, is_open, may_start
 from kvplan.checker.case import Case, Found, Tried
-from kvplan.checker.wording import assumed, context_flags, found, on
+from kvplan.checker.wording import assumed, context_flags, found, on, spelled
 from kvplan.core.ledger import Refusal
 from kvplan.estimator import Estimate
 
@@ -42,9 +42,9 @@ def _found(case: Case, tried: Tried | None, refusal: Refusal) -> Found:
 
 def _flags(case: Case, refusal: Refusal) -> tuple[str, ...]:
     if refusal.at == "kv_check":
-        return (*context_flags(case.reading.engine), "--gpu-memory-utilization")
-    if refusal.rule in cures.SPLIT:
-        return cures.SPLIT_FLAGS
+        return (*context_flags(case.reading.engine), spelled(case.reading.engine).share)
+    if refusal.rule in split.HEADS:
+        return (spelled(case.reading.engine).split, "-tp", "--tp")
     words = {word.lstrip("-") for word in refusal.text.replace("`", " ").replace("(", " ").replace("_", "-").split()}
     return tuple(
         word.text.partition("=")[0]

@@ -14,7 +14,7 @@ _NOT_OURS = ("KV009", "KV014", "KV211", "KV301", "KV320", "KV321", "KV330", "KV3
 _BEYOND = "KV201"  # the positions
 _STRETCHING = ("--rope-scaling", "--rope-scale", "--rope-freq-scale", "--rope-theta")  # of llama.cpp and older vLLM
 _UNASKED = ("KV325",)  # the pool against a load that nobody named; preemption.py knows the typical one
-_SAID_BETTER = {"KV201": ("KV110",), "KV210": ("KV140",)}  # by a refusal of the engine
+_SAID_BETTER = {"KV201": ("KV110", "KV351"), "KV210": ("KV140",)}  # by a refusal of the engine
 _FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w.-]*")
 
 

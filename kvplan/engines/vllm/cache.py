@@ -8,6 +8,8 @@ from typing import NamedTuple
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import LayerRun, ModelSpec
+from kvplan.core.sharding import heads_per_rank
+from kvplan.core.stages import stage_of
 from kvplan.core.units import ceil_to
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, DEFAULT_BLOCK, HOPPER, Kernel, Traits, kernel, traits
@@ -16,11 +18,10 @@ from kvplan.engines.vllm.content import TURBOQUANT, head_bytes
 from kvplan.engines.vllm.demand import Demand
 from kvplan.engines.vllm.drafting import next_layers, retained_tokens
 from kvplan.engines.vllm.groups import CannotUnify, Group, group
-from kvplan.engines.vllm.pages import Form, Placed, draft_slots, heads_per_rank, latent_bytes, slots
+from kvplan.engines.vllm.pages import Form, Placed, draft_slots, latent_bytes, slots
 from kvplan.engines.vllm.pool import Pool, pool
 from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Settings
-from kvplan.engines.vllm.stages import stage_of
 
 LATENT_HYBRID_BLOCK = 128  # blocks of latents beside states are multiples of it
 _BOUNDARY = 2  # first and last layers that packed caches leave as they are

@@ -3,10 +3,10 @@
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.ledger import ZERO, Interval, exactly
 from kvplan.core.model import Layer, ModelSpec, WeightGroup
+from kvplan.core.stages import layer_counts
 from kvplan.core.units import ceil_div
 from kvplan.engines.vllm.rules import Rules
 from kvplan.engines.vllm.settings import Lora, Settings
-from kvplan.engines.vllm.stages import layer_counts
 
 ON_LOAD = {"fp8": "float8_e4m3fn", "bitsandbytes": "nf4"}
 """The element type where an unquantized checkpoint is quantized while it loads: fp8 with a scale for each tensor; nf4 with a float32

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kvplan.core.mixers import Mixer, Mla
 from kvplan.core.model import Layer, ModelSpec
+from kvplan.core.sharding import heads_per_rank
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.compressed import compressed
 from kvplan.engines.vllm.content import PER_TENSOR, head_bytes
@@ -44,11 +45,6 @@ class Form(NamedTuple):
     def in_layer(self, index: int) -> "Form":
         """The form in layer ``index``."""
         return self._replace(kv_dtype="auto") if index in self.unquantized else self
-
-
-def heads_per_rank(n_kv_heads: int, tp: int) -> int:
-    """KV heads that one rank keeps: replicated where there are fewer than ranks."""
-    return max(1, n_kv_heads // tp)
 
 
 def slots(model: ModelSpec, form: Form) -> Iterator[tuple[int, Slot]]:

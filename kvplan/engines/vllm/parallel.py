@@ -1,40 +1,12 @@
 """Over how many devices a model can be split."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
+from kvplan.core.splitting import divides
 from kvplan.engines.vllm.command import ENTRY
 from kvplan.engines.vllm.said import Said
-
-
-class Heads(NamedTuple):
-    """Query and KV heads of an attention layer; a latent counts one KV head, which every device keeps."""
-
-    query: int
-    kv: int
-
-
-def heads(model: ModelSpec) -> Iterator[Heads]:
-    """Those of each kind of layer."""
-    for run in model.runs:
-        for mixer in run.layer.mixers:
-            if mixer.kind == "mla":
-                yield Heads(mixer.n_heads, 1)
-            elif mixer.kind in ("full", "sliding", "chunked", "cross"):
-                yield Heads(mixer.n_heads, mixer.n_kv_heads)
-
-
-def divides(model: ModelSpec, tp: int) -> bool:
-    """Whether every layer can be split ``tp`` ways: whole query heads, KV heads split or repeated evenly, equal shares of dense layers.
-
-    Source: vllm 0.33.0 config/model.py, verify_with_parallel_config; model_executor/models/llama.py, LlamaAttention;
-    distributed/utils.py, divide.
-    """
-    if any(found.query % tp or (found.kv % tp and tp % found.kv) for found in heads(model)):
-        return False
-    return not any(ffn.intermediate % tp for run in model.runs for ffn in run.layer.ffns)
 
 
 class Split(NamedTuple):

@@ -6,6 +6,7 @@ from kvplan.core.device import Node
 from kvplan.core.ledger import Refusal
 from kvplan.core.mixers import Mixer
 from kvplan.core.model import ModelSpec
+from kvplan.core.splitting import head_counts
 from kvplan.engines.vllm import checks
 from kvplan.engines.vllm.cache import Cache
 from kvplan.engines.vllm.classes import WITHOUT_PIPELINE
@@ -72,17 +73,6 @@ def _heads(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
         yield Refusal("KV112", "config", text)
     elif kv_heads and (kv_heads % settings.tp if kv_heads >= settings.tp else settings.tp % kv_heads):
         yield Refusal("KV113", "config", "AssertionError")  # the model's attention asserts it without a word
-
-
-def head_counts(model: ModelSpec) -> tuple[int, int]:
-    """Query heads and KV heads of the first attention layer, zeros where there is none; latents count as many as queries."""
-    for run in model.runs:
-        for mixer in run.layer.mixers:
-            if mixer.kind in ("full", "sliding", "chunked", "cross"):
-                return mixer.n_heads, mixer.n_kv_heads
-            if mixer.kind == "mla":
-                return mixer.n_heads, mixer.n_heads
-    return 0, 0
 
 
 def _pipeline(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from kvplan.core.mixers import Mixer
+from kvplan.core.state_shapes import asked_dtype, state_elems
 from kvplan.core.units import ceil_to
 from kvplan.engines.vllm.content import PLAIN
 
@@ -23,29 +24,12 @@ class StateForm(NamedTuple):
 def state_bytes(mixer: Mixer, tp: int, form: StateForm) -> int:
     """Bytes of one sequence's state on one rank.
 
-    Source: vllm 0.33 model_executor/layers/mamba/mamba_utils.py, MambaStateShapeCalculator and MambaStateDtypeCalculator.
+    Source: vllm 0.33 model_executor/layers/mamba/mamba_utils.py, MambaStateDtypeCalculator.
     """
-    conv = PLAIN[form.conv_dtype]
-    match mixer.kind:
-        case "mamba1":
-            rows = mixer.inner_dim // tp
-            return rows * (mixer.conv_kernel - 1) * conv + rows * mixer.state_dim * _ssm(None, form)
-        case "mamba2":
-            groups = mixer.n_groups if mixer.n_groups % tp == 0 else tp
-            channels = (mixer.inner_dim + 2 * groups * mixer.state_dim) // tp
-            state = mixer.n_heads // tp * mixer.head_dim * mixer.state_dim
-            return channels * (mixer.conv_kernel - 1 + form.n_drafted) * conv + state * _ssm(mixer.state_dtype, form)
-        case "gated_delta":
-            channels = mixer.conv_dim // tp
-            state = mixer.n_v_heads // tp * mixer.v_head_dim * mixer.k_head_dim
-            asked = "float32" if mixer.per_channel else mixer.state_dtype
-            return channels * (mixer.conv_kernel - 1 + form.n_drafted) * conv + state * _ssm(asked, form)
-        case "short_conv":
-            return mixer.channels // tp * (mixer.conv_kernel - 1 + form.n_drafted) * conv
-        case "linear":
-            return mixer.state_elems // tp * conv
-        case _:
-            return 0
+    conv, state = state_elems(mixer, tp, form.n_drafted)
+    if mixer.kind == "linear":
+        return state * PLAIN[form.conv_dtype]
+    return conv * PLAIN[form.conv_dtype] + state * _ssm(asked_dtype(mixer), form)
 
 
 def _ssm(asked: str | None, form: StateForm) -> int:

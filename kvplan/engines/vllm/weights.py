@@ -1,33 +1,14 @@
 """Bytes of the weights that one rank holds once the model is built."""
 
-from typing import NamedTuple
-
 from kvplan.core.dtypes import DTYPES
 from kvplan.core.model import Layer, LayerRun, ModelSpec, WeightGroup
-from kvplan.core.units import ceil_div, ceil_to
+from kvplan.core.sharding import Sharding, group_bytes
+from kvplan.core.stages import layer_counts
 from kvplan.engines.vllm.classes import EMBEDDING_EVERYWHERE, HEAD_EVERYWHERE, ROPE_FLOAT32
 from kvplan.engines.vllm.loaded import quantized_on_load
-from kvplan.engines.vllm.pages import heads_per_rank
 from kvplan.engines.vllm.settings import Settings
-from kvplan.engines.vllm.stages import layer_counts
 
-VOCAB_STEP = 64  # vllm 0.33 model_executor/layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
 CACHE_SCALES = 16  # four float32 scales of q, k, v and probabilities in every attention layer
-
-
-class Sharding(NamedTuple):
-    """How one rank's share comes about. ``kv_heads`` are those of the layer, ``pads`` the multiples to which hidden and
-    intermediate width of experts in MXFP4 are rounded, ``hidden`` and ``intermediate`` those widths. ``on_load``: the
-    element type of linear layers that are quantized while they load."""
-
-    tp: int
-    n_ranks: int
-    dtype: str
-    kv_heads: int = 1
-    hidden: int = 1
-    intermediate: int = 1
-    pads: tuple[int, int] = (1, 1)
-    on_load: str | None = None
 
 
 def by_stage(model: ModelSpec, settings: Settings, capability: tuple[int, int] | None, *, built: bool = False) -> tuple[int, ...]:
@@ -81,46 +62,6 @@ def layer_bytes(layer: Layer, how: Sharding) -> int:
     """Bytes of one layer on one rank, with the scales that every attention layer keeps for its cache."""
     scales = sum(CACHE_SCALES for mixer in layer.mixers if mixer.kind in ("full", "sliding", "chunked", "mla", "cross"))
     return scales + sum(group_bytes(group, how) for group in layer.weights)
-
-
-def group_bytes(group: WeightGroup, how: Sharding) -> int:
-    """Bytes of one weight group on one rank; tied groups hold none."""
-    if group.tied_to:
-        return 0
-    if how.on_load is not None and group.dtype is None and group.is_linear:
-        kind = DTYPES[how.on_load]  # whose blocks run on from row to row
-        return group_bytes(group._replace(dtype="uint8"), how._replace(on_load=None)) * kind.block_bytes // kind.block_elems
-    kind = DTYPES[_stored_as(group, how.dtype)]
-    rows, cols, copies = group.rows, group.cols, group.n_copies
-    match group.shard:
-        case "vocab":
-            rows = ceil_div(ceil_to(rows, VOCAB_STEP), how.tp)
-        case "column":
-            rows = ceil_div(rows, how.tp)
-        case "row":
-            cols = ceil_div(cols, how.tp) if cols > 1 else cols
-        case "kv":
-            rows = rows * heads_per_rank(how.kv_heads, how.tp) // how.kv_heads
-        case "expert":
-            return _expert_bytes(group, how)
-        case "replicated":  # pragma: no branch - the shards end here
-            pass
-    return copies * rows * kind.row_bytes(cols)
-
-
-def _expert_bytes(group: WeightGroup, how: Sharding) -> int:
-    """Experts: whole ones spread over ranks, or each one's intermediate width."""
-    kind = DTYPES[_stored_as(group, how.dtype)]
-    whole = group.n_copies * group.rows * kind.row_bytes(group.cols)
-    if how.n_ranks != how.tp or how.pads == (1, 1):
-        return ceil_div(whole, how.n_ranks)
-    share = ceil_to(ceil_div(how.intermediate, how.tp), how.pads[1]) * ceil_to(how.hidden, how.pads[0])
-    return whole * share // (how.intermediate * how.hidden)
-
-
-def _stored_as(group: WeightGroup, dtype: str) -> str:
-    """The type of a group: its own where it is quantized or kept apart, else the one that the model runs in."""
-    return group.dtype or dtype
 
 
 def _outside(model: ModelSpec, settings: Settings) -> tuple[int, ...]:

@@ -12,8 +12,6 @@ def dialect(engine: str) -> Dialect:
     module = _discover.claimant(DIALECTS, "NAMES", engine)
     if module is None:
         known = ", ".join(_discover.claimants(DIALECTS, "NAMES"))
-        raise UnavailableError(
-            "not_modeled", f"recommend searches the settings of servers, not of {engine}", hint=f"say --engine with one of: {known}"
-        )
+        raise UnavailableError("not_modeled", f"recommend searches no settings of {engine}", hint=f"say --engine with one of: {known}")
     found: Dialect = module.DIALECT
     return found

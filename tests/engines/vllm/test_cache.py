@@ -6,6 +6,7 @@ import kvplan
 from kvplan.core.indexer import Indexer
 from kvplan.core.mixers import FullAttention, Mla, SlidingAttention
 from kvplan.core.model import Layer, LayerRun, ModelSpec
+from kvplan.core.stages import layer_counts
 from kvplan.engines.vllm import states
 from kvplan.engines.vllm.backends import DATA_CENTER_BLACKWELL, kernel, traits
 from kvplan.engines.vllm.cache import cache, drafter, in_flight_tokens, resolved_dtype
@@ -14,7 +15,6 @@ from kvplan.engines.vllm.pages import Form, Placed, layer_slots
 from kvplan.engines.vllm.rules import engine_rules
 from kvplan.engines.vllm.settings import Speculative
 from kvplan.engines.vllm.slots import Slot
-from kvplan.engines.vllm.stages import layer_counts
 from tests.engines.vllm.resolving import GEMMA, HYBRID, LLAMA, settled
 
 NOW = engine_rules("0.33.0")

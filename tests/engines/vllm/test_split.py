@@ -6,9 +6,9 @@ from kvplan.core.engine import Flag
 from kvplan.core.errors import RequestError
 from kvplan.core.mixers.full import FullAttention
 from kvplan.core.model import LayerRun, ModelSpec
+from kvplan.core.splitting import divides
 from kvplan.engines.vllm.drafting import depth, next_layers
 from kvplan.engines.vllm.engine import ENGINE
-from kvplan.engines.vllm.parallel import divides
 from kvplan.engines.vllm.settings import Speculative
 from tests.engines.vllm.resolving import GEMMA, LATENT, LLAMA, MIXTRAL, WHISPER, card, chosen, settled
 

@@ -4,11 +4,12 @@ import pytest
 
 import kvplan
 from kvplan.core.model import Layer, LayerRun, WeightGroup
+from kvplan.core.sharding import Sharding, group_bytes
 from kvplan.engines.vllm import loaded
 from kvplan.engines.vllm.rules import engine_rules
 from kvplan.engines.vllm.settings import Lora
 from kvplan.engines.vllm.weighed import _known, weighed
-from kvplan.engines.vllm.weights import Sharding, by_stage, group_bytes, rope_bytes
+from kvplan.engines.vllm.weights import by_stage, rope_bytes
 from tests.engines.vllm.resolving import LLAMA, MIXTRAL, settled
 
 NOW = engine_rules("0.33.0")
