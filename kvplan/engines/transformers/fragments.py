@@ -4,16 +4,15 @@ In a long prompt every tensor is as many bytes per token as it is wide, whatever
 of a model, found once. Source: traces of the modeling code replayed through core/allocator.py, which this reproduces.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
+from zlib import crc32
 
 from kvplan.core.model import Layer, ModelSpec
-from kvplan.engines.transformers.holes import Holes, Place
+from kvplan.engines.transformers.holes import Holes, Place, Range
+from kvplan.engines.transformers.order import DROP, DROP_INPUT, KEEP, MAKE, SCALE, Order, order, words
 from kvplan.engines.transformers.plan import Kind, Plan, as_cached
-from kvplan.engines.transformers.widths import rate
-
-SCALE = 4096
-"""Units per byte and token. Segments are rounded up by a few units, or not at all where a prompt fills them."""
 
 SLACK = 5
 STEPS = 2  # of decoding; what windows let go of aside, the later ones are like the second
@@ -21,23 +20,14 @@ STEPS = 2  # of decoding; what windows let go of aside, the later ones are like 
 BELOW, ABOVE = 10, 40
 """Thousandths that replays of whole traces were off by: they know what is made before the first layer."""
 
+BELOW_IN_RANGE, ABOVE_IN_RANGE = 35, 50
+"""The same with expandable segments."""
+
 BELOW_OF_MIXTURES = 140
 """Mixtures of experts sort tokens in many small tensors, which an order leaves out."""
 
 ABOVE_WINDOWS, OF_WINDOWS = 70, 3
 """With windows, whose masks and copies are alive at the peak and lie between the cache, at least a third of what there is without."""
-
-MAKE, KEEP, DROP, DROP_INPUT = range(4)
-"""What happens to a tensor: made, made to be cached, dropped, or dropped as the output of the layer before."""
-
-
-class Order(NamedTuple):
-    """One layer's tensors as (what happens, size or index): beside what was alive before, ``peak`` at most and ``left`` at its end."""
-
-    steps: tuple[tuple[int, int], ...]
-    peak: int
-    left: int
-
 
 Runs = tuple[tuple[Order, int], ...]
 """Layers in a row, and how many."""
@@ -58,70 +48,75 @@ class Fragments(NamedTuple):
     cached: int
 
 
-def fragments(model: ModelSpec, plan: Plan) -> Fragments | None:
-    """None where nobody traced the family's order."""
+def fragments(model: ModelSpec, plan: Plan, known: Mapping[int, tuple[int, ...]] = {}) -> Fragments | None:
+    """None where nobody traced the family's order. ``known`` are what replays had by ``shape``."""
+    found = known.get(shape(model, plan))
+    raw = Fragments(*found) if found else replayed(model, plan)
+    if raw is None:
+        return None
+    low = raw.low // OF_WINDOWS if any(rule.window is not None for rule in plan.rules) else raw.low
+    if plan.settings.segments == "expandable":
+        return raw._replace(low=low - BELOW_IN_RANGE, high=raw.high + ABOVE_IN_RANGE)
+    below = BELOW_OF_MIXTURES if any(ffn.kind == "moe" for kind in plan.kinds for ffn in kind.layer.ffns) else BELOW
+    return raw._replace(low=low - below, high=raw.high + (ABOVE if low == raw.low else ABOVE_WINDOWS))
+
+
+def shape(model: ModelSpec, plan: Plan) -> int:
+    """A number for all that a replay depends on: the order, each layer's widths, how many there are, and the allocator."""
+    layers = [(words(kind := _kind(run.layer, model, plan), plan), *kind.widths.values(), run.n_layers) for run in model.runs]
+    return crc32(repr((plan.settings.segments, plan.elem_bytes, plan.hidden, layers)).encode())
+
+
+def replayed(model: ModelSpec, plan: Plan) -> Fragments | None:
+    """What replays had, without a margin; None where nobody traced the family's order."""
     known = {id(kind): order(kind, plan) for kind in plan.kinds}
     runs = tuple([(known[id(_kind(run.layer, model, plan))], run.n_layers) for run in model.runs])
     if not all(layer.steps for layer, _ in runs):
         return None
-    found = _found(runs, SCALE * plan.elem_bytes * plan.hidden)
-    below = BELOW_OF_MIXTURES if any(ffn.kind == "moe" for kind in plan.kinds for ffn in kind.layer.ffns) else BELOW
-    if any(rule.window is not None for rule in plan.rules):
-        return found._replace(low=found.low // OF_WINDOWS - below, high=found.high + ABOVE_WINDOWS)
-    return found._replace(low=found.low - below, high=found.high + ABOVE)
+    hidden = SCALE * plan.elem_bytes * plan.hidden
+    return _in_range(runs, hidden) if plan.settings.segments == "expandable" else _in_segments(runs, hidden)
 
 
 @lru_cache(maxsize=64)
-def _found(runs: Runs, hidden: int) -> Fragments:
-    """What replays had, without a margin; found once for GPUs of all kinds, because it takes milliseconds."""
-    alive, sizes = _alive(runs, hidden), [step for layer, _ in runs for step in layer.steps]
-    cached = min(size for what, size in sizes if what == KEEP)
-    full, loose, holed = _replayed(runs, hidden, 0), _replayed(runs, hidden, SLACK), _replayed(runs, hidden, SLACK, cached)
-    shares = [1000 * reserved // alive - 1000 for reserved in (*full[:2], *loose[:2])]
-    return Fragments(
-        low=min(shares),
-        best=shares[-1],
-        high=max(shares),
-        beyond=max(0, 1000 * max(holed[:2]) // alive - 1000 - max(shares)),
-        n_segments=max(full[-1], loose[-1]),
-        alive=alive // SCALE,
-        widest=max(size for what, size in sizes if what in (MAKE, KEEP)) // SCALE,
-        cached=cached // SCALE,
-    )
+def _in_segments(runs: Runs, hidden: int) -> Fragments:
+    """Found once for GPUs of all kinds, because it takes milliseconds."""
+    _, cached = _widths(runs)
+    full, loose = _replayed(runs, hidden, Holes(0)), _replayed(runs, hidden, Holes(SLACK))
+    holed = Holes(SLACK)
+    holed.free(holed.malloc(cached))
+    holed.reserved = 0
+    found = _fragments(runs, hidden, (*full, *loose))
+    beyond = max(_permille(reserved, _alive(runs, hidden)) for reserved in _replayed(runs, hidden, holed))
+    return found._replace(beyond=max(0, beyond - found.high), n_segments=holed.n_segments)
+
+
+@lru_cache(maxsize=64)
+def _in_range(runs: Runs, hidden: int) -> Fragments:
+    """The same with expandable segments."""
+    return _fragments(runs, hidden, _replayed(runs, hidden, Range()))
+
+
+def _fragments(runs: Runs, hidden: int, reserved: tuple[int, ...]) -> Fragments:
+    """Of what was reserved in several replays."""
+    alive, (widest, cached) = _alive(runs, hidden), _widths(runs)
+    shares = [_permille(size, alive) for size in reserved]
+    return Fragments(min(shares), shares[-1], max(shares), 0, 0, alive // SCALE, widest // SCALE, cached // SCALE)
+
+
+def _permille(reserved: int, alive: int) -> int:
+    return 1000 * reserved // alive - 1000
+
+
+def _widths(runs: Runs) -> tuple[int, int]:
+    """The largest tensor, and the smallest that is cached."""
+    steps = [step for layer, _ in runs for step in layer.steps]
+    return max(size for what, size in steps if what in (MAKE, KEEP)), min(size for what, size in steps if what == KEEP)
 
 
 def _kind(layer: Layer, model: ModelSpec, plan: Plan) -> Kind:
     """What the plan made of a layer."""
     layer = as_cached(layer, model.form)
     return next(kind for kind in plan.kinds if (kind.layer.mixers, kind.layer.ffns) == (layer.mixers, layer.ffns))
-
-
-def order(kind: Kind, plan: Plan) -> Order:
-    """The form's words for such a layer; without any steps where it has none, or makes tensors that such a layer does not have."""
-    mixture = any(ffn.kind == "moe" for ffn in kind.layer.ffns)
-    steps: list[tuple[int, int]] = []
-    sizes: list[int] = []
-    live = peak = 0
-    for word in (plan.form.moe_order if mixture else plan.form.order).split():
-        if word == "^":
-            steps.append((DROP_INPUT, 0))
-            live -= plan.elem_bytes * plan.hidden * SCALE
-        elif word.startswith("-"):
-            index = int(word[1:])
-            steps.append((DROP, index))
-            live -= sizes[index]
-        else:
-            size = _size(word.lstrip("*"), kind, plan)
-            steps.append((KEEP if word.startswith("*") else MAKE, size))
-            sizes.append(size)
-            live += size
-            peak = max(peak, live)
-    return Order(tuple(steps) if all(sizes) else (), peak, live)
-
-
-def _size(word: str, kind: Kind, plan: Plan) -> int:
-    letters, half, _ = word.partition("/2")
-    return SCALE * rate(letters, kind.widths, plan.elem_bytes).token // (2 if half else 1)
 
 
 def _alive(runs: Runs, hidden: int) -> int:
@@ -133,13 +128,8 @@ def _alive(runs: Runs, hidden: int) -> int:
     return most
 
 
-def _replayed(runs: Runs, hidden: int, slack: int, hole: int = 0) -> tuple[int, int, int]:
-    """Bytes reserved by a prompt, and after the steps of decoding, in which caches grow; the number of segments. A ``hole`` was there
-    before."""
-    holes = Holes(slack)
-    if hole:
-        holes.free(holes.malloc(hole))
-        holes.reserved = 0
+def _replayed(runs: Runs, hidden: int, holes: Holes) -> tuple[int, int]:
+    """Bytes reserved by a prompt, and after the steps of decoding, in which caches grow."""
     holes.malloc(hidden)
     kept: list[tuple[int, Place]] = []
     output: Place | None = None
@@ -154,19 +144,21 @@ def _replayed(runs: Runs, hidden: int, slack: int, hole: int = 0) -> tuple[int, 
             grown = holes.malloc(size + step)
             holes.free(place)
             kept[i] = (size, grown)
-    return prompt, holes.reserved, holes.n_segments
+    return prompt, holes.reserved
 
 
 def _run(layer: Order, holes: Holes, output: Place | None, kept: list[tuple[int, Place]]) -> Place:
     """One layer: the place of its output."""
+    malloc, free = holes.malloc, holes.free  # looked up once: this is all of the time
     made: list[Place] = []
     for what, value in layer.steps:
         if what == DROP:
-            holes.free(made[value])
-        elif what != DROP_INPUT:
-            made.append(holes.malloc(value))
+            free(made[value])
+        elif what == DROP_INPUT:
+            if output is not None:
+                free(output)
+        else:
+            made.append(malloc(value))
             if what == KEEP:
                 kept.append((value, made[-1]))
-        elif output is not None:
-            holes.free(output)
     return made[-1]

@@ -8,6 +8,7 @@ from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.fragments import Fragments, fragments
 from kvplan.engines.transformers.passes import gathered
 from kvplan.engines.transformers.segments import Load, Segments
+from kvplan.engines.transformers.shapes import SHAPES
 from kvplan.engines.transformers.shares import SHARES
 
 HALF = ("bfloat16", "float16")
@@ -26,7 +27,7 @@ class Reserved:
         """``scores``: some attention holds scores of all tokens."""
         plan = footprint.plan
         even = not scores and not any(mixer.kind == "mla" for run in model.runs for mixer in run.layer.mixers)
-        found = fragments(model, plan) if _is_like_traces(model, footprint, capability) else None
+        found = fragments(model, plan, SHAPES) if _is_like_traces(model, footprint, capability) else None
         fixed = plan.settings.segments == "fixed"
         self.segments = Segments(
             SHARES[plan.settings.segments, even],
@@ -50,7 +51,7 @@ def _is_like_traces(model: ModelSpec, footprint: Footprint, capability: tuple[in
     settings = plan.settings
     whole = settings.padding == "none" and not settings.chunk_tokens and settings.forward == "generate" and not settings.assistant
     flash = settings.attn != "eager" and settings.compute_dtype in HALF and (capability is None or capability >= FLASH_FROM)
-    newest = settings.cache == "dynamic" and settings.segments == "fixed" and not plan.behavior.off_by
+    newest = settings.cache == "dynamic" and not plan.behavior.off_by
     return whole and flash and newest and model.quantization is None
 
 

@@ -12,13 +12,16 @@ from kvplan.core.ledger import Interval
 from kvplan.core.units import MIB
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import segments
-from kvplan.engines.transformers.fragments import Fragments
+from kvplan.engines.transformers.fragments import Fragments, fragments, replayed, shape
 from kvplan.engines.transformers.holes import Holes, Place
+from kvplan.engines.transformers.plan import compile_plan
 from kvplan.engines.transformers.reserved import rounding
+from kvplan.engines.transformers.rules import RULES
 from kvplan.engines.transformers.segments import ROUNDED_UP, Load, Segments
+from kvplan.engines.transformers.shapes import SHAPES
 from kvplan.engines.transformers.shares import SHARES, Share
 from kvplan.verifier.configs import config_of
-from tests.engines.transformers.running import LATENT, MIXTURE, SMALL, by_term, deployment, gpu, model
+from tests.engines.transformers.running import LATENT, MIXTURE, SMALL, by_term, deployment, gpu, model, settings
 
 FOUND = Fragments(low=100, best=200, high=300, beyond=50, n_segments=3, alive=2000, widest=500, cached=20 * MIB)
 REPLAYS = Path(__file__).parents[2] / "data" / "traces" / "transformers-5.24.0-allocator.jsonl"
@@ -26,7 +29,7 @@ REPLAYS = Path(__file__).parents[2] / "data" / "traces" / "transformers-5.24.0-a
 
 class Replay(NamedTuple):
     """A traced run: tensors alive at its peak beside the weights, and bytes reserved beside weights that are one segment, and beside
-    weights that were moved to the GPU one by one, the rounding of those included."""
+    weights that were moved to the GPU one by one, the rounding of those included; the same with expandable segments."""
 
     model: str
     cache: str
@@ -36,6 +39,8 @@ class Replay(NamedTuple):
     alive: int
     alone: int
     each: int
+    alone_in_range: int
+    each_in_range: int
 
 
 def replays() -> list[Replay]:
@@ -50,12 +55,29 @@ def test_intervals_hold_every_replay(name: str) -> None:
         config = text
     spec = model({key: value for key, value in config.items() if key != "quantization_config"})
     for row in (row for row in replays() if row.model == name):
-        deployed = deployment(spec, {"dtype": "bfloat16", "cache_implementation": row.cache}, node=gpu())
-        found = by_term(deployed.entries(Workload(row.ctx, row.batch, row.ctx - row.steps)))["allocator"]
-        alive = int(found.inputs["transient"])
-        assert abs(alive - row.alive) <= row.alive // 50, row
-        for reserved in (row.alone, row.each):
-            assert found.size.low <= reserved - alive <= found.size.high, (row, found.size, reserved - alive)
+        for segments_too, sizes in (("False", (row.alone, row.each)), ("True", (row.alone_in_range, row.each_in_range))):
+            flags = {"dtype": "bfloat16", "cache_implementation": row.cache, "expandable_segments": segments_too}
+            found = by_term(deployment(spec, flags, node=gpu()).entries(Workload(row.ctx, row.batch, row.ctx - row.steps)))["allocator"]
+            alive = int(found.inputs["transient"])
+            assert abs(alive - row.alive) <= row.alive // 50, row
+            for reserved in sizes:
+                assert found.size.low <= reserved - alive <= found.size.high, (row, flags, found.size, reserved - alive)
+
+
+@pytest.mark.parametrize("expandable", ["False", "True"])
+@pytest.mark.parametrize("name", ["llama-2-7b", "gemma-2b", "mixtral-8x7b"])
+def test_remembered_shapes_are_what_replays_have(name: str, expandable: str) -> None:
+    spec = model(config_of(name))
+    plan = compile_plan(spec, settings(spec, {"expandable_segments": expandable}), RULES[-1])
+    found = replayed(spec, plan)
+    assert found
+    assert SHAPES[shape(spec, plan)] == tuple(found)
+    assert fragments(spec, plan, SHAPES) == fragments(spec, plan)
+
+
+def test_a_family_without_an_order_has_no_fragments() -> None:
+    spec = model({**SMALL, "model_type": "starcoder2"})
+    assert fragments(spec, compile_plan(spec, settings(spec), RULES[-1])) is None
 
 
 def test_holes_are_those_of_the_allocator_with_large_blocks() -> None:
@@ -129,7 +151,7 @@ def test_shares_hold_their_rows(key: tuple[str, bool], share: Share) -> None:
 @pytest.mark.parametrize(
     ("config", "flags", "share"),
     [
-        pytest.param(SMALL, {"expandable_segments": "True"}, ("expandable", True), id="expandable"),
+        pytest.param({**SMALL, "model_type": "starcoder2"}, {"expandable_segments": "True"}, ("expandable", True), id="expandable"),
         pytest.param(SMALL, {"cache_implementation": "static"}, ("fixed", True), id="static"),
         pytest.param(SMALL, {"padding": "left"}, ("fixed", True), id="padded"),
         pytest.param(SMALL, {"dtype": "float32"}, ("fixed", False), id="float32, whose grouped heads have scores in memory"),
