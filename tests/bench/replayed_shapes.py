@@ -21,7 +21,7 @@ SHAPES: dict[int, tuple[int, ...]] = {
 
 
 def shapes() -> dict[int, tuple[int, ...]]:
-    """Of every built-in model with an order."""
+    """Of every built-in model whose order was traced."""
     found: dict[int, tuple[int, ...]] = {}
     for name in ids():
         spec = model(config_of(name))

@@ -86,8 +86,8 @@ def _in_segments(runs: Runs, hidden: int) -> Fragments:
     holed.free(holed.malloc(cached))
     holed.reserved = 0
     found = _fragments(runs, hidden, (*full, *loose))
-    beyond = max(_permille(reserved, _alive(runs, hidden)) for reserved in _replayed(runs, hidden, holed))
-    return found._replace(beyond=max(0, beyond - found.high), n_segments=holed.n_segments)
+    others = [_permille(reserved, _alive(runs, hidden)) for reserved in _replayed(runs, hidden, holed)]
+    return found._replace(low=min(found.low, *others), beyond=max(0, max(others) - found.high), n_segments=holed.n_segments)
 
 
 @lru_cache(maxsize=64)
