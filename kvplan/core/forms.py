@@ -93,7 +93,8 @@ class ActivationForm(NamedTuple):
     SDPA only its math kernel, or ``expanded`` before they are cached, which then keeps one for each query head.
     ``gathers_experts``: decoding copies the experts of each token. ``merges_experts``: files hold experts one by one, and loading
     makes one tensor of them. ``checked`` is False where nobody compared the form
-    with a trace of the modeling code: the engine then widens its interval.
+    with a trace of the modeling code: the engine then widens its interval. ``order`` and, of a mixture of experts, ``moe_order``
+    are a layer's tensors in the order in which the pass over a prompt makes and drops them (specs/orders.py), empty where nobody traced it.
     """
 
     norm: str = "3H + 2fH"
@@ -123,3 +124,5 @@ class ActivationForm(NamedTuple):
     gathers_experts: bool = True
     merges_experts: bool = True
     checked: bool = False
+    order: str = ""
+    moe_order: str = ""

@@ -7,6 +7,7 @@ from kvplan import _discover
 from kvplan.core.model import Caveat, ModelSpec
 from kvplan.core.roles import TOWERS
 from kvplan.specs.config import Config, ConfigError
+from kvplan.specs.orders import ordered
 from kvplan.specs.serving import served
 from kvplan.specs.storage import stored
 
@@ -33,7 +34,7 @@ def build(data: Mapping[str, object], *, where: str) -> ModelSpec:
     else:
         spec = module.build(cfg)
     architecture = cfg.class_name() or model_type
-    spec = spec._replace(architecture=architecture, model_type=model_type)
+    spec = spec._replace(architecture=architecture, model_type=model_type, form=ordered(spec.form, model_type))
     if not architecture.endswith(_CAUSAL) and not getattr(module, "HEAD_IN_BASE", False):
         from kvplan.specs.heads import headed
 

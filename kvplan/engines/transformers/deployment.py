@@ -16,6 +16,7 @@ from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.passes import Device
 from kvplan.engines.transformers.plan import compile_plan
 from kvplan.engines.transformers.report import Kept, kept, kv_plan
+from kvplan.engines.transformers.reserved import Reserved
 from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
 
@@ -60,8 +61,7 @@ class Deployment:
         self._plan = self._footprint.plan
         self._margin = _margin(model, capability, rules, newer=newer)
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
-        even = not held and not any(mixer.kind == "mla" for run in model.runs for mixer in run.layer.mixers)
-        self._share = segments.SHARES[settings.segments, even]
+        self._reserved = _reserved(_Same(model), settings, capability) if gpu else None
         self._constant = self._weights.size
         for entry in self._on_gpu:
             self._constant = self._constant.plus(entry.size)
@@ -84,8 +84,8 @@ class Deployment:
             found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
-        if self._on_gpu:
-            found += [*self._on_gpu, segments.entry(self._share, _transient(peaks))]
+        if self._reserved:
+            found += [*self._on_gpu, segments.entry(self._reserved.segments, self._reserved.load(peaks, load))]
         return tuple(found)
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
@@ -98,8 +98,8 @@ class Deployment:
         parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
         if self._assistant:
             parts.append(self._assistant.entry(load).size)
-        if self._on_gpu:
-            parts.append(self._share.of(_transient(peaks)))
+        if self._reserved:
+            parts.append(self._reserved.segments.size(self._reserved.load(peaks, load)))
         for part in parts:
             low, best, high = low + part.low, best + part.best, high + part.high
         return Interval(low, best, high)
@@ -148,11 +148,6 @@ class Deployment:
         return Interval(max(0, best - spread), best, best + spread + peaks.surge * self._margin.above_surge // 100)
 
 
-def _transient(peaks: Peaks) -> int:
-    """Cache and activations: what is taken and given back while the process runs."""
-    return max(peaks.prefill, peaks.decode) - peaks.state
-
-
 def _margin(model: ModelSpec, capability: tuple[int, int] | None, rules: Rules, *, newer: bool) -> Margin:
     """Wider for likenesses, and for versions that are newer or older than the code that was traced.
 
@@ -187,3 +182,11 @@ def _compiled(
     at_rest = weights.weights(model, settings, keeps_router=rules.keeps_router)
     device = Device(capability)
     return Footprint(plan, device), at_rest, kept(model, plan), scores.all_in_memory(plan, device)
+
+
+@lru_cache(maxsize=64)
+def _reserved(same: _Same, settings: Settings, capability: tuple[int, int] | None) -> Reserved:
+    """What the allocator reserves beside it, which costs more to find than all else."""
+    model = loading.as_loaded(same.model, capability, settings.compute_dtype)
+    footprint, _, _, held = _compiled(same, settings, capability)
+    return Reserved(model, footprint, capability, scores=bool(held))

@@ -1,36 +1,16 @@
-"""What PyTorch's caching allocator reserves and can't hand out, calibrated on traces that were replayed through a model of it.
+"""What PyTorch's caching allocator reserves and can't hand out: by replaying a family's order of tensors, else by what replayed traces
+of other families had.
 
 Source: PyTorch 2.13 c10/cuda/CUDACachingAllocator.cpp, as in core/allocator.py and core/expandable.py.
 """
 
 from typing import NamedTuple
 
-from kvplan.core.ledger import Entry, Interval
+from kvplan.core.allocator import ALONE_STEP_BYTES, LARGE_SEGMENT_BYTES
+from kvplan.core.ledger import Basis, Entry, Interval
 from kvplan.core.units import MIB
-
-
-class Row(NamedTuple):
-    """One traced run: the model, its tokens, and hundredths of the peak beside the weights that were reserved above it, with segments
-    of a fixed size and with expandable ones."""
-
-    model: str
-    tokens: int
-    fixed: float
-    expandable: float
-
-
-class Share(NamedTuple):
-    """Hundredths of cache and activations, the readings that they hold, of runs of any size."""
-
-    low: int
-    best: int
-    high: int
-    rows: tuple[Row, ...]
-
-    def of(self, n_bytes: int) -> Interval:
-        """The interval for ``n_bytes`` of cache and activations."""
-        return Interval(n_bytes * self.low // 100, n_bytes * self.best // 100, n_bytes * self.high // 100 + ROUNDED_UP)
-
+from kvplan.engines.transformers.fragments import Fragments
+from kvplan.engines.transformers.shares import Share
 
 ROUNDED_UP = 32 * MIB
 """Segments of 2 and 20 MiB that the smallest tensors fill in part."""
@@ -38,70 +18,102 @@ ROUNDED_UP = 32 * MIB
 CALIBRATED = 3
 """Models that an interval must have been read from."""
 
-EVEN = (
-    Row("llama-3.1-8b", 4_000, 22.1, 4.9),
-    Row("llama-3.1-8b", 32_768, 22.2, 4.9),
-    Row("qwen3-8b", 4_096, 18.3, 9.0),
-    Row("qwen3-8b", 32_768, 17.0, 6.4),
-    Row("gemma-3-12b", 6_000, 19.7, 12.4),
-    Row("gemma-3-12b", 32_768, 12.1, 4.9),
-    Row("mistral-7b-v0.1", 6_000, 21.9, 5.8),
-    Row("mistral-7b-v0.1", 32_768, 16.5, 2.6),
-    Row("qwen3-30b-a3b", 6_000, 25.3, 2.9),
-    Row("qwen3-30b-a3b", 32_768, 12.3, 3.3),
-    Row("phi-4", 6_000, 10.0, 5.2),
-    Row("phi-4", 4_096, 8.0, 6.6),
-    Row("llama-2-13b", 6_000, 30.6, 1.6),
-    Row("llama-2-13b", 32_768, 29.2, 1.3),
-    Row("qwen2.5-14b", 32_768, 15.7, 5.0),
-    Row("mistral-nemo", 6_000, 13.8, 10.6),
-    Row("llama-3.2-3b", 4_096, 7.3, 10.6),
-    Row("llama-3.2-3b", 32_768, 10.4, 7.6),
-    Row("qwen2.5-32b", 6_000, 14.9, 4.1),
-    Row("granite-3.3-8b", 4_096, 20.8, 8.4),
-    Row("llama-3-70b", 32_768, 17.8, 3.6),
-    Row("gemma-2b", 6_000, 2.2, 1.7),
-    Row("gemma-2b", 32_768, 19.9, 2.1),
-)
-UNEVEN = (
-    Row("deepseek-v2-lite", 6_000, 46.6, 6.3),
-    Row("deepseek-v2-lite", 32_768, 43.6, 6.8),
-    Row("falcon-7b", 6_000, 2.7, 2.7),
-    Row("falcon-7b", 4_096, 0.2, 0.4),
-    Row("falcon-7b", 32_768, 30.6, 0.1),
-)
-"""Latent attention, and scores of all tokens in memory: tensors of very different sizes."""
-
-SHARES = {
-    ("fixed", True): Share(2, 17, 31, EVEN),
-    ("expandable", True): Share(1, 5, 13, EVEN),
-    ("fixed", False): Share(0, 20, 47, UNEVEN),
-    ("expandable", False): Share(0, 5, 13, UNEVEN),
-}
-"""By the allocator's segments, and whether tensors are of even sizes."""
+TRACED = "tensors of a layer in the order of transformers 5.24 modeling code, replayed through it"
 
 
-def entry(share: Share, transient_bytes: int) -> Entry:
-    """What is held of ``transient_bytes`` of cache and activations.
+class Load(NamedTuple):
+    """Bytes alive beside the weights: at the prompt's peak, at that of decoding without copies of experts' weights, and those copies,
+    which were not there when the prompt made its segments. ``widest`` is the prompt's largest tensor, 0 where nobody knows."""
+
+    prompt: int
+    decode: int
+    copies: int
+    widest: int
+
+    @property
+    def alive(self) -> int:
+        """The run's peak."""
+        return max(self.prompt, self.decode + self.copies)
+
+    @property
+    def new(self) -> int:
+        """Bytes of segments that the copies may need: one of two parts of the weights, the larger two thirds of them, may fit in what
+        the prompt left."""
+        return min(self.copies, max(0, 2 * (self.copies - self.widest)))
+
+
+class Segments(NamedTuple):
+    """``share`` of what is alive, closer where the family's order was ``found``. At most, ``weights`` bytes are for weights rounded up,
+    and ``small`` for caches that grew out of the segments of small tensors."""
+
+    share: Share
+    found: Fragments | None
+    weights: int
+    small: int
+
+    @property
+    def basis(self) -> Basis:
+        """Modeled where a family's order is replayed; else calibrated on enough other models, or modeled on too few."""
+        return "calibrated" if self.found is None and len(self.share.models) >= CALIBRATED else "modeled"
+
+    def size(self, load: Load) -> Interval:
+        """Reserved beside the run's peak: as after its prompt, or as its cache needs while it grows."""
+        low, best, high = self._after_prompt(load.prompt)
+        grown = self.share.of(load.decode)
+        high = max(high, load.decode + grown.high + self.small) + load.new + ROUNDED_UP + self.weights
+        if self.found is None:
+            low, best = max(low, load.decode + grown.low), max(best, load.decode + grown.best)
+        return Interval(max(0, low - load.alive), max(0, best + load.new - load.alive), high - load.alive)
+
+    def _after_prompt(self, alive: int) -> Interval:
+        """Reserved after a prompt whose peak is ``alive``."""
+        if self.found is None:
+            low, best, high = self.share.of(alive)
+            return Interval(alive + low, alive + best, alive + high)
+        low, best, high, beyond = self.found[:4]
+        rounded = ALONE_STEP_BYTES * self.found.n_segments
+        short = min(alive, self.found.alive * LARGE_SEGMENT_BYTES // self.found.cached)
+        return Interval(
+            alive + alive * low // 1000 - ROUNDED_UP,
+            alive + alive * best // 1000,
+            alive + alive * high // 1000 + short * beyond // 1000 + rounded,
+        )
+
+
+def entry(segments: Segments, load: Load) -> Entry:
+    """What is held beside cache and activations.
 
     Segments are 2 or 20 MiB or rounded to 2 MiB, and blocks of different segments never merge: what one layer let go of is cut up by the
-    next one's cache. Before it gives up, the allocator returns segments without any use; in the six replays that looked, that saved
-    less than 1 %.
+    next one's cache. Before it gives up, the allocator returns segments without any use: of a cache that grows far, no more than these
+    are needed, though a process with room to spare reserves more.
     """
-    models = len({row.model for row in share.rows})
+    found = segments.found
+    formula, inputs = _of_share(segments.share) if found is None else _of_order(found)
+    beyond = " + {new} B for experts' weights" if load.new else ""
     return Entry(
         term="allocator",
         name="allocator",
         place="gpu0",
-        size=share.of(transient_bytes),
-        basis="calibrated" if models >= CALIBRATED else "modeled",
-        formula="{best} % of {transient} B ({low} to {high} % + {rounded} MiB)",
-        inputs={
-            "transient": transient_bytes,
-            "low": share.low,
-            "best": share.best,
-            "high": share.high,
-            "rounded": ROUNDED_UP // MIB,
-        },
-        source=f"PyTorch 2.13 CUDACachingAllocator.cpp; {len(share.rows)} replayed traces of {models} models",
+        size=segments.size(load),
+        basis=segments.basis,
+        formula=formula + beyond,
+        inputs={"transient": load.alive, "prompt": load.prompt, "decode": load.decode}
+        | inputs
+        | ({"new": load.new} if load.new else {})
+        | {"rounded": (ROUNDED_UP + segments.weights) // MIB},
+        source="PyTorch 2.13 CUDACachingAllocator.cpp; " + (_counted(segments.share) if found is None else TRACED),
     )
+
+
+def _of_share(share: Share) -> tuple[str, dict[str, int]]:
+    text = "{best} % of the larger of {prompt} B after the prompt and {decode} B while decoding ({low} to {high} % + {rounded} MiB)"
+    return text, {"low": share.low, "best": share.best, "high": share.high}
+
+
+def _of_order(found: Fragments) -> tuple[str, dict[str, int]]:
+    text = "{best} ‰ of {prompt} B at the prompt's peak ({low} to {high} ‰ + {segments} × 2 MiB + {rounded} MiB)"
+    return text, {"low": found.low, "best": found.best, "high": found.high, "segments": found.n_segments}
+
+
+def _counted(share: Share) -> str:
+    return f"{len(share.rows)} replayed traces of {len(share.models)} models"

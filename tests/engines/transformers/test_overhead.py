@@ -5,8 +5,8 @@ import pytest
 from kvplan.core.ledger import Interval
 from kvplan.core.units import MIB
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import overhead, segments
-from tests.engines.transformers.running import LATENT, SMALL, by_term, deployment, gpu, model
+from kvplan.engines.transformers import overhead
+from tests.engines.transformers.running import deployment, gpu, model
 
 
 @pytest.mark.parametrize(
@@ -65,32 +65,3 @@ def test_overheads_are_named_by_their_maker(vendor: str, names: set[str]) -> Non
     found = {entry.term: entry for entry in deployment(model(), node=gpu(None, vendor=vendor)).entries(Workload(40, 2, 30))}
     assert {found[term].name for term in ("workspace", "runtime_context")} == names
     assert {found[term].basis for term in ("workspace", "runtime_context")} == {"modeled"}
-
-
-def test_the_allocator_grows_with_what_comes_and_goes() -> None:
-    share = segments.SHARES["fixed", True]
-    entry = segments.entry(share, 800)
-    assert entry.size == share.of(800) == Interval(16, 136, 248 + 32 * MIB)
-    assert entry.basis == "calibrated"
-    assert segments.entry(segments.SHARES["fixed", False], 800).basis == "modeled"
-
-
-@pytest.mark.parametrize(("key", "share"), segments.SHARES.items(), ids=str)
-def test_shares_hold_their_rows(key: tuple[str, bool], share: segments.Share) -> None:
-    for row in share.rows:
-        held = row.fixed if key[0] == "fixed" else row.expandable
-        assert share.low <= held <= share.high, row
-
-
-@pytest.mark.parametrize(
-    ("config", "flags", "share"),
-    [
-        pytest.param(SMALL, {}, ("fixed", True), id="as it comes"),
-        pytest.param(SMALL, {"expandable_segments": "True"}, ("expandable", True), id="expandable"),
-        pytest.param(LATENT, {}, ("fixed", False), id="latent attention"),
-        pytest.param(SMALL, {"attn_implementation": "eager", "expandable_segments": "True"}, ("expandable", False), id="eager"),
-    ],
-)
-def test_which_share(config: dict[str, object], flags: dict[str, str], share: tuple[str, bool]) -> None:
-    entry = by_term(deployment(model(config), flags, node=gpu()).entries(Workload(40, 2, 30)))["allocator"]
-    assert entry.size == segments.SHARES[share].of(int(entry.inputs["transient"]))

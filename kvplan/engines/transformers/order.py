@@ -1,0 +1,52 @@
+"""A family's order of tensors with a layer's own widths, ready to be replayed."""
+
+from typing import NamedTuple
+
+from kvplan.engines.transformers.plan import Kind, Plan
+from kvplan.engines.transformers.widths import rate
+
+SCALE = 64
+"""Units per byte and token."""
+
+MAKE, KEEP, DROP, DROP_INPUT = range(4)
+"""What happens to a tensor: made, made to be cached, dropped, or dropped as the output of the layer before."""
+
+
+class Order(NamedTuple):
+    """One layer's tensors as (what happens, size or index): beside what was alive before, ``peak`` at most and ``left`` at its end."""
+
+    steps: tuple[tuple[int, int], ...]
+    peak: int
+    left: int
+
+
+def order(kind: Kind, plan: Plan) -> Order:
+    """The form's words for such a layer; without any steps where it has none, or makes tensors that such a layer does not have."""
+    steps: list[tuple[int, int]] = []
+    sizes: list[int] = []
+    live = peak = 0
+    for word in words(kind, plan).split():
+        if word == "^":
+            steps.append((DROP_INPUT, 0))
+            live -= plan.elem_bytes * plan.hidden * SCALE
+        elif word.startswith("-"):
+            index = int(word[1:])
+            steps.append((DROP, index))
+            live -= sizes[index]
+        else:
+            size = _size(word.lstrip("*"), kind, plan)
+            steps.append((KEEP if word.startswith("*") else MAKE, size))
+            sizes.append(size)
+            live += size
+            peak = max(peak, live)
+    return Order(tuple(steps) if all(sizes) else (), peak, live)
+
+
+def words(kind: Kind, plan: Plan) -> str:
+    """The form's words for such a layer."""
+    return plan.form.moe_order if any(ffn.kind == "moe" for ffn in kind.layer.ffns) else plan.form.order
+
+
+def _size(word: str, kind: Kind, plan: Plan) -> int:
+    letters, half, _ = word.partition("/2")
+    return SCALE * rate(letters, kind.widths, plan.elem_bytes).token // (2 if half else 1)
