@@ -178,19 +178,19 @@ class Footprint:
         """The last step without a cache: a pass over all tokens, beside the scores of the step before."""
         most, logits = self._prompt_peak(load, (0,) * len(self.plan.rules), bound=bound)
         copied = again(self.plan, load, tuple([self._seen(rule, load) for rule in self.plan.rules]))
-        return max(most, copied) + FLOAT32 * load.batch * self.plan.vocab, logits
+        return max(most, copied) + FLOAT32 * load.batch * self.plan.score_elems, logits
 
     def _choosing(self, kept: tuple[int, ...], *, copies: int) -> int:
         """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32, of the scores now and before.
 
         Source: transformers 5.24 generation/utils.py, _sample.
         """
-        return self._sum(kept) + self.plan.vocab * (self.plan.elem_bytes + FLOAT32 * copies)
+        return self._sum(kept) + self.plan.score_elems * (self.plan.elem_bytes + FLOAT32 * copies)
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""
         lines, point = self._step_lines(load, before, n_tokens)
-        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab + self.plan.form.constant_bytes
+        return peak(lines, point) + FLOAT32 * load.batch * self.plan.score_elems + self.plan.form.constant_bytes
 
     def _step_lines(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> tuple[tuple[Line, ...], Point]:
         full = tuple([rule.window is not None and n_tokens > rule.window for rule in self.plan.rules])

@@ -36,7 +36,8 @@ class Plan(NamedTuple):
     """What does not depend on the workload; ``behavior`` is that of the version.
 
     ``total`` is kept by all layers, ``logits_bytes`` made of one output row; ``fixed_bytes`` and ``state_bytes`` are kept
-    per sequence, of the fixed ones ``tail_bytes`` at most.
+    per sequence, of the fixed ones ``tail_bytes`` at most. ``chooses`` is False on GPUs that see no output: another one of several
+    picks the next token.
     """
 
     form: ActivationForm
@@ -52,6 +53,7 @@ class Plan(NamedTuple):
     fixed_bytes: int
     tail_bytes: int
     state_bytes: int
+    chooses: bool = True
 
     @property
     def whole_logits(self) -> bool:
@@ -59,9 +61,14 @@ class Plan(NamedTuple):
         return self.settings.forward == "plain" or not self.behavior.last_logits
 
     @property
+    def score_elems(self) -> int:
+        """Scores of a row from which the next token is picked here."""
+        return self.vocab if self.chooses else 0
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of one row of logits as it is returned."""
-        return self.vocab * (FLOAT32 if self.form.logits.endswith(" + fW") else self.elem_bytes)
+        return self.score_elems * (FLOAT32 if self.form.logits.endswith(" + fW") else self.elem_bytes)
 
     @property
     def keeps_old(self) -> bool:
