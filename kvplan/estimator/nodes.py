@@ -22,7 +22,7 @@ Deploy = Callable[[Node], Deployment | None]
 
 def n_devices(shown: Mapping[str, object]) -> int:
     """Over how many cards these settings spread the model."""
-    return math.prod(ways for key in ("tp", "pp", "dp", "pcp") if isinstance(ways := shown.get(key), int))
+    return math.prod(ways for key in ("tp", "pp", "dp", "pcp", "devices") if isinstance(ways := shown.get(key), int))
 
 
 class Tried(NamedTuple):
