@@ -13,6 +13,7 @@ from kvplan.engines.transformers import entries, loading, notes, overhead, segme
 from kvplan.engines.transformers.assistant import Assistant
 from kvplan.engines.transformers.compiled import Same, compiled
 from kvplan.engines.transformers.footprint import Footprint, Peaks
+from kvplan.engines.transformers.passing import Passing
 from kvplan.engines.transformers.report import Kept, kv_plan
 from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
@@ -40,13 +41,15 @@ NEWER_OF_ALL = 10
 
 
 class Portion(NamedTuple):
-    """What of a model one of several GPUs runs; ``beside`` are constant entries of its own there."""
+    """What of a model one of several GPUs runs; ``beside`` are constant entries of its own there, ``passing`` are weights that wait
+    elsewhere."""
 
     place: str
     footprint: Footprint
     weights: weights.Weights
     kept: Kept
     beside: tuple[Entry, ...] = ()
+    passing: Passing | None = None
 
 
 class Deployment:
@@ -61,9 +64,9 @@ class Deployment:
         loaded = loading.as_loaded(model, capability, settings.compute_dtype)
         self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
         self._footprint, self._weights, self._kept, held = compiled(Same(model), settings, capability)
-        self._place = PLACE
+        self._place, self._passing = PLACE, portion.passing if portion else None
         if portion:
-            self._place, self._footprint, self._weights, self._kept, _ = portion
+            self._place, self._footprint, self._weights, self._kept = portion[:4]
         self._unpacked = unpacked.unpacked(loaded, self._footprint.plan.elem_bytes)
         self._assistant = Assistant(model.draft, settings, capability) if model.draft and settings.assistant else None
         self._load_peak = loading.peak(loaded, self._weights.size.best, settings.dtype, rules)
@@ -95,6 +98,8 @@ class Deployment:
             found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
+        if self._passing:
+            found.append(self._passing.entry(peaks, load))
         if self._on_gpu:
             found += [*self._on_gpu, segments.entry(self._share, _transient(peaks))]
         return tuple(found) if self._place == PLACE else tuple(entry._replace(place=self._place) for entry in found)
@@ -109,6 +114,8 @@ class Deployment:
         parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
         if self._assistant:
             parts.append(self._assistant.entry(load).size)
+        if self._passing:
+            parts.append(self._passing.size(peaks, load))
         if self._on_gpu:
             parts.append(self._share.of(_transient(peaks)))
         for part in parts:
@@ -124,6 +131,8 @@ class Deployment:
         peaks, held = self._footprint.peaks(load), self._weights.size.best
         prefill = held + peaks.prefill + self._unpacked.size(load.batch * load.prompt_tokens).best
         decode = held + peaks.decode + self._unpacked.size(load.batch).best
+        if self._passing:
+            prefill, decode = prefill + self._passing.in_prompt(peaks), decode + self._passing.in_step
         return Phases(self._load_peak, prefill, decode if load.decode_steps else None)
 
     def kv(self, load: Workload) -> KvPlan:

@@ -36,8 +36,8 @@ class Plan(NamedTuple):
     """What does not depend on the workload; ``behavior`` is that of the version.
 
     ``total`` is kept by all layers, ``logits_bytes`` made of one output row; ``fixed_bytes`` and ``state_bytes`` are kept
-    per sequence, of the fixed ones ``tail_bytes`` at most. ``chooses`` is False on GPUs that see no output: another one of several
-    picks the next token.
+    per sequence, of the fixed ones ``tail_bytes`` at most. ``enters`` is False on GPUs of several where the prompt does not come in:
+    they see no ids and no embeddings of them, and pick no token. ``heads`` is False where the logits are not made, but at most arrive.
     """
 
     form: ActivationForm
@@ -53,7 +53,8 @@ class Plan(NamedTuple):
     fixed_bytes: int
     tail_bytes: int
     state_bytes: int
-    chooses: bool = True
+    enters: bool = True
+    heads: bool = True
 
     @property
     def whole_logits(self) -> bool:
@@ -63,7 +64,12 @@ class Plan(NamedTuple):
     @property
     def score_elems(self) -> int:
         """Scores of a row from which the next token is picked here."""
-        return self.vocab if self.chooses else 0
+        return self.vocab if self.enters else 0
+
+    @property
+    def id_bytes(self) -> int:
+        """Bytes of a token's id, an int64, where there are ids."""
+        return 8 if self.enters else 0
 
     @property
     def row_bytes(self) -> int:

@@ -18,6 +18,7 @@ from kvplan.engines.transformers.deployment import Deployment, Portion
 from kvplan.engines.transformers.footprint import Footprint
 from kvplan.engines.transformers.modules import Module, Tree, tree
 from kvplan.engines.transformers.passes import Device
+from kvplan.engines.transformers.passing import passing
 from kvplan.engines.transformers.placing import DISK, HOST, balanced, place
 from kvplan.engines.transformers.report import kept
 from kvplan.engines.transformers.settings import Settings
@@ -60,6 +61,10 @@ class Spread:
             return self._host[0].size if self._host else ZERO
         return self._parts[place].need_bytes(place, load) if place in self._parts else ZERO
 
+    def on(self, place: str) -> Deployment:
+        """What one GPU runs."""
+        return self._parts[place]
+
     def usable_bytes(self, place: str) -> int | None:
         """No limit but the card's."""
         return None
@@ -101,16 +106,17 @@ class Spread:
         head = self._found[self._head()]
         parts = {}
         for i, gpu in enumerate(node.gpus):
-            passing = self._at(HOST, DISK) if i == main else []
+            waiting = self._at(HOST, DISK) if i == main else []
             here = self._at(i)
             stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
             footprint, whole, _, _ = compiled(Same(model), settings, gpu.compute_capability)
-            runs = [module.run for module in (*here, *passing) if module.run is not None]
+            runs = [module.run for module in (*here, *waiting) if module.run is not None]
             plan, layers = stage_plan(footprint.plan, model, runs, stage), kept(only(model, runs), footprint.plan)
             one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])
             alone = model if i == main else model._replace(draft=None)
-            beside = (_passing(f"gpu{i}", passing),) if passing else ()
-            portion = Portion(f"gpu{i}", Footprint(plan, Device(gpu.compute_capability)), self._share(whole, here), layers, beside)
+            portion = Portion(
+                f"gpu{i}", Footprint(plan, Device(gpu.compute_capability)), self._share(whole, here), layers, passing=passing(waiting)
+            )
             parts[portion.place] = Deployment(alone, settings, one, portion)
         return parts
 
@@ -140,19 +146,3 @@ def placed(modules: Tree, settings: Settings, model: ModelSpec, node: Node) -> M
     if settings.device_map != "sequential":
         limits = balanced(modules, limits, low_zero=settings.device_map == "balanced_low_0")
     return place(modules, limits.tightened(model.quantization))
-
-
-def _passing(where: str, modules: Sequence[Module]) -> Entry:
-    """One module at a time comes up from the host; freed segments of other sizes stay, up to those of a whole layer."""
-    leaf, layer = max(module.leaf for module in modules), max(module.size for module in modules)
-    least = max((module.leaf for module in modules if module.layer is not None), default=leaf)
-    return Entry(
-        term="offload",
-        name="weights passing through",
-        place=where,
-        size=Interval(least, leaf, layer),
-        basis="modeled",
-        formula="{leaf} B, the largest module of {n} that wait elsewhere; up to the {layer} B of a layer in segments that stay",
-        inputs={"leaf": leaf, "n": len(modules), "layer": layer},
-        source="accelerate 1.15 hooks.py, AlignDevicesHook: each module is loaded before its forward and dropped after",
-    )

@@ -45,7 +45,8 @@ def stage_plan(whole: Plan, model: ModelSpec, runs: Sequence[int], stage: Stage)
         tail_bytes=tail,
         state_bytes=state,
         logits_bytes=whole.logits_bytes if sees else 0,
-        chooses=stage.first,
+        enters=stage.first,
+        heads=stage.head,
     )
 
 

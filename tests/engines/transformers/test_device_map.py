@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 
 from kvplan.core.device import Gpu, Node
 from kvplan.core.errors import RequestError
-from kvplan.core.ledger import ZERO, Interval, exactly, total
+from kvplan.core.ledger import ZERO, exactly, total
 from kvplan.core.units import GIB, MIB
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.budget import UNLIMITED, budget
 from kvplan.engines.transformers.engine import ENGINE
 from kvplan.engines.transformers.modules import Tree, tree
 from kvplan.engines.transformers.placing import Budget, balanced, place
-from kvplan.engines.transformers.spread import placed
+from kvplan.engines.transformers.spread import Spread, placed
 from kvplan.specs import load_model
 from kvplan.specs.build import build
 from tests.engines.transformers.running import MIXTURE, by_term, model, on_several, settings
 
-LINES = (Path(__file__).parents[2] / "data/placements/device_map.jsonl").read_text(encoding="utf-8").splitlines()
+PLACEMENTS = Path(__file__).parents[2] / "data/placements"
+LINES = (PLACEMENTS / "device_map.jsonl").read_text(encoding="utf-8").splitlines()
 CASES = [json.loads(line) for line in LINES[1:]]
 SPLITS, TOWERED = [case for case in CASES if "config" in case], [case for case in CASES if "model" in case]
 LOAD = Workload(40, 2, 30)
@@ -121,7 +122,7 @@ def test_weights_on_the_host_pass_through_the_first_gpu() -> None:
     assert here["weights"].size.best + there["weights"].size.best == 2 * spec.n_params
     assert here["kv_cache"].size.best == 6 * 2 * 40 * 2 * 2 * 16 * 2
     # accelerate 1.15 hooks.py: one module with tensors of its own at a time; here the head, which waits, too
-    assert here["offload"].size == Interval(64 * 176 * 2, 1000 * 64 * 2, 1000 * 64 * 2)
+    assert here["offload"].inputs == {"inside": 64 * 176 * 2, "outside": 1000 * 64 * 2, "layer": 92416}
     assert set(there) == {"weights"}
     assert deployed.need_bytes("host", LOAD) == there["weights"].size
     rules = [finding.rule for finding in deployed.findings]
@@ -137,6 +138,14 @@ def test_what_fits_nowhere_stays_on_disk() -> None:
     assert "on disk (" in found.message
     everything = sum(entry.size.best for entry in deployed.entries(LOAD) if entry.term == "weights")
     assert everything < 2 * model(num_hidden_layers=6).n_params
+
+
+def test_disk_may_be_named() -> None:
+    spec = model()
+    modules = tree(spec, "bfloat16")
+    found = placed(modules, settings(spec, node=TWO, max_memory="disk:1MiB,0:400KiB"), spec, TWO)
+    assert set(found.values()) == {0, "disk"}
+    assert found == place(modules, Budget(((0, 400 * KIB),), said=True))
 
 
 def test_merged_experts_on_disk_need_a_folder() -> None:
@@ -156,6 +165,25 @@ def test_the_draft_model_stays_on_the_first_gpu() -> None:
 def test_a_family_whose_modules_nobody_compared_says_so() -> None:
     deployed = on_several(model(model_type="aquila"), node=TWO)
     assert "KV344" in [finding.rule for finding in deployed.findings]
+
+
+TRACES = [json.loads(line) for line in (PLACEMENTS / "split_traces.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", TRACES[1:], ids=lambda row: "-".join(map(str, list(row.values())[:5])))
+def test_each_gpu_holds_what_was_traced(row: dict[str, Any]) -> None:
+    spec = build({"model_type": row["family"], **TRACES[0]["config"]}, where="config.json")
+    modules = list(tree(spec, "bfloat16").whole())
+    kept_free = max(module.size for module in modules[4:])
+    behind = "cpu" if row["behind"] == "cpu" else "1"
+    limits = f"0:{sum(module.size for module in modules[:4]) + kept_free + 4096}B,{behind}:1GiB"
+    found = on_several(spec, node=TWO, device_map="sequential", max_memory=limits, forward=row["forward"])
+    assert isinstance(found, Spread)
+    load = Workload(row["prompt"], row["batch"], row["prompt"])
+    for where, expected in zip(("gpu0", "gpu1"), row["prefill"], strict=True):
+        phases = found.on(where).phases(load)
+        peak = (phases.prefill_peak_bytes or 0) - (phases.load_peak_bytes or 0)
+        assert abs(peak - expected) <= expected // (100 if behind == "cpu" else 1_000_000), where
 
 
 def test_towers_stand_in_front_of_the_decoder() -> None:
