@@ -32,7 +32,9 @@ ENGINE = (
         choices=("auto", "balanced", "balanced_low_0", "sequential", "none"),
     ),
     Option("--max-memory", "Transformers: what a device_map may put on each: 0:20GiB,1:10GiB,cpu:64GiB.", "Engine", "SIZES"),
-    Option("--tp", "Tensor parallelism; with --gpus and without it, the largest that works; Transformers then splits layers.", "Engine", "N"),
+    Option(
+        "--tp", "Tensor parallelism; with --gpus and without it, the largest that works; Transformers then splits layers.", "Engine", "N"
+    ),
     Option("--pp", "Pipeline stages.", "Engine", "N"),
     Option("--dp", "Replicas that share requests.", "Engine", "N"),
     Option("--ep", "Devices over which experts are spread.", "Engine", "N"),

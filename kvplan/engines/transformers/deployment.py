@@ -1,7 +1,7 @@
 """One model on Transformers with resolved settings: the ledger of a run."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
@@ -13,10 +13,12 @@ from kvplan.engines.transformers import entries, loading, notes, overhead, segme
 from kvplan.engines.transformers.assistant import Assistant
 from kvplan.engines.transformers.compiled import Same, compiled
 from kvplan.engines.transformers.footprint import Footprint, Peaks
-from kvplan.engines.transformers.passing import Passing
 from kvplan.engines.transformers.report import Kept, kv_plan
 from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
+
+if TYPE_CHECKING:
+    from kvplan.engines.transformers.passing import Passing
 
 PLACE = "gpu0"
 CUDNN_FROM = (9, 0)
@@ -49,7 +51,7 @@ class Portion(NamedTuple):
     weights: weights.Weights
     kept: Kept
     beside: tuple[Entry, ...] = ()
-    passing: Passing | None = None
+    passing: "Passing | None" = None
 
 
 class Deployment:

@@ -87,7 +87,7 @@ class TransformersEngine:
         if cache not in (*rules.caches, "none"):
             hint = f"it has {', '.join(rules.caches)}"
             raise RequestError("bad_setting", f"cache_implementation={cache}: transformers {version} has none", hint=hint)
-        spread = several.several(chosen, node)
+        spread = several.several(chosen, model.model_type, node)
         return Settings(
             version=version,
             model=parsed.model or model.id,

@@ -14,9 +14,6 @@ HOST, DISK = "cpu", "disk"
 Device = int | str
 """The number of a GPU, or ``cpu``, or ``disk``."""
 
-SPLIT = ("auto", "balanced", "balanced_low_0", "sequential")
-"""Values of device_map that split a model; ``auto`` is ``balanced``."""
-
 TIGHT = (*ON_THE_WAY, "bitsandbytes", "bitsandbytes_4bit", "bitsandbytes_8bit", "torchao", "quanto", "bitnet")
 """Quantizations whose budget is cut. Source: transformers 5.24 quantizers/quantizer_*.py, adjust_max_memory."""
 

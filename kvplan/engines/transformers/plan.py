@@ -37,7 +37,8 @@ class Plan(NamedTuple):
 
     ``total`` is kept by all layers, ``logits_bytes`` made of one output row; ``fixed_bytes`` and ``state_bytes`` are kept
     per sequence, of the fixed ones ``tail_bytes`` at most. ``enters`` is False on GPUs of several where the prompt does not come in:
-    they see no ids and no embeddings of them, and pick no token. ``heads`` is False where the logits are not made, but at most arrive.
+    they see no ids and no embeddings of them, and pick no token. ``heads`` is False where the logits are not made, but at most arrive;
+    ``gathered_bytes`` are alive beside each row of them while ranks put their parts together.
     """
 
     form: ActivationForm
@@ -55,6 +56,7 @@ class Plan(NamedTuple):
     state_bytes: int
     enters: bool = True
     heads: bool = True
+    gathered_bytes: int = 0
 
     @property
     def whole_logits(self) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
-from kvplan.core.errors import RequestError
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Held, held
@@ -22,7 +21,7 @@ from kvplan.engines.transformers.plan import compile_plan
 from kvplan.engines.transformers.report import kept
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
-from kvplan.engines.transformers.tp_plans import WITHOUT, TpPlan, tp_plan
+from kvplan.engines.transformers.tp_plans import TpPlan, tp_plan
 from kvplan.engines.transformers.weights import Weights
 
 NCCL = Interval(64 * MIB, 370 * MIB, 1900 * MIB)
@@ -36,11 +35,8 @@ class Ranks:
     """Implements the seam's Deployment: equal ranks, of which the first one's lines are shown."""
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
-        """One portion for each rank. Raises RequestError for a family whose plan nobody entered."""
+        """One portion for each rank."""
         plan, tp = tp_plan(model.model_type), settings.tp_size
-        if plan is None and model.model_type not in WITHOUT:
-            hint = "its base_model_tp_plan is in its configuration class; --device-map auto splits by layers"
-            raise RequestError("not_modeled", f"tp_size: what Transformers shards of '{model.model_type}' is not modeled", hint=hint)
         self._computed = self._first(model, settings, node, plan or REPLICATED)
         self._parts = {f"gpu{rank}": self._part(model, settings, node, plan or REPLICATED, rank) for rank in range(tp)}
         first = self._parts["gpu0"]
@@ -51,14 +47,16 @@ class Ranks:
     def _first(self, model: ModelSpec, settings: Settings, node: Node, plan: TpPlan) -> ModelSpec:
         """What the first rank computes; where heads do not divide, which is refused, as if each rank had all of them."""
         loaded = loading.as_loaded(model, _capability(node, 0), settings.compute_dtype)
+        if "wide_mlp" in plan.pieces:  # the fused projection arrives in parts of 2I before it is one tensor, beside this rank's
+            loaded = loaded._replace(form=loaded.form._replace(mlp=(*loaded.form.mlp, "4H + 5I")))
         return shards.rank_model(loaded, REPLICATED if shards.cut(loaded, plan, settings.tp_size) else plan, settings.tp_size, 0)
 
     def _part(self, model: ModelSpec, settings: Settings, node: Node, plan: TpPlan, rank: int) -> Deployment:
         capability, tp = _capability(node, rank), settings.tp_size
         loaded = loading.as_loaded(model, capability, settings.compute_dtype)
         passes, computed = compile_plan(self._computed, settings, rules_for(settings.version)[0]), self._computed
-        if "head" in plan.pieces:  # the rank's own part of the logits, and all of them put together
-            passes = passes._replace(logits_bytes=passes.logits_bytes + passes.logits_bytes // tp)
+        if "head" in plan.pieces:  # beside the logits: this rank's part, and all parts as they arrive, before they are one tensor
+            passes = passes._replace(gathered_bytes=passes.logits_bytes + passes.logits_bytes // tp)
         portion = Portion(
             place=f"gpu{rank}",
             footprint=Footprint(passes, Device(capability)),

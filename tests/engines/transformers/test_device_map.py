@@ -285,3 +285,17 @@ def test_unknown_hardware_has_one_place() -> None:
     deployed = on_several(model(), device_map="auto")
     assert {entry.place for entry in deployed.entries(LOAD)} == {"gpu0"}
     assert deployed.need_bytes("gpu0", LOAD) != exactly(0)
+
+
+@given(
+    limits=st.sampled_from(["0:200KiB,1:300KiB,cpu:8MiB", "0:300KiB,cpu:8MiB", "0:400KiB,1:1GiB"]),
+    load=st.builds(
+        lambda prompt, steps, batch: Workload(prompt + steps, batch, prompt), st.integers(1, 400), st.integers(0, 9), st.integers(1, 9)
+    ),
+)
+def test_more_context_or_batch_never_costs_less(limits: str, load: Workload) -> None:
+    deployed = on_several(model(num_hidden_layers=6), node=TWO, max_memory=limits)
+    for more in (load._replace(batch=load.batch + 1), load._replace(ctx_tokens=load.ctx_tokens + 1, prompt_tokens=load.prompt_tokens + 1)):
+        for where in ("gpu0", "gpu1", "host"):
+            pairs = zip(deployed.need_bytes(where, load), deployed.need_bytes(where, more), strict=True)
+            assert all(before <= after for before, after in pairs), where

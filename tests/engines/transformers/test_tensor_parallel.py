@@ -73,6 +73,26 @@ def test_a_rank_computes_its_part_of_a_layer() -> None:
     assert phases.prefill_peak_bytes == (phases.load_peak_bytes or 0) + prefill
 
 
+@pytest.mark.parametrize(("forward", "peak"), [("generate", 5_447_680), ("plain", 11_816_960)])
+def test_a_rank_peaks_where_a_process_did(forward: str, peak: int) -> None:
+    # 2 processes on CPUs over gloo, LlamaForCausalLM in bfloat16, 512 tokens: allocations in torch.profiler's trace of the forward pass
+    config = {"vocab_size": 4000, "hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 4, "num_attention_heads": 8}
+    spec = model(config, model_type="llama", num_key_value_heads=4, head_dim=64)
+    phases = on_several(spec, node=TWO, tp_size="2", forward=forward).phases(Workload(512, 1, 512))
+    assert (phases.prefill_peak_bytes or 0) - (phases.load_peak_bytes or 0) == peak
+
+
+def test_fused_projections_are_put_together_first() -> None:
+    spec = model(model_type="glm4", head_dim=16)
+    assert spec.form.mlp == ("4H + 4I",)
+    whole, rank = (
+        on_several(spec, node=TWO, **{key: value}).phases(Workload(2000, 2, 2000))
+        for key, value in (("device_map", "none"), ("tp_size", "2"))
+    )
+    more = (rank.prefill_peak_bytes or 0) - (rank.load_peak_bytes or 0) - (whole.prefill_peak_bytes or 0) + (whole.load_peak_bytes or 0)
+    assert more == 4000 * 2 * 176 - 2 * 3 * 64 * 2000  # a rank caches half
+
+
 def test_experts_are_cut_and_latents_kept_whole() -> None:
     plan = tp_plan("deepseek_v2")
     assert plan is not None
