@@ -16,6 +16,9 @@ SIZES = (1, 2, 4, 8)
 MOST = 3
 _KEPT_ANYWHERE = ("weights", "kv_cache", "recurrent_state")  # the rest depends on the GPU
 
+_STREAMS = "KV343"
+"""Weights that wait on the host: the cards hold the rest, and every step waits for them."""
+
 Deploy = Callable[[Node], Deployment | None]
 """The deployment on a node; None where the engine, as asked, does not use all of its cards."""
 
@@ -97,7 +100,7 @@ class _Search:
         short = tried.short(self._load)
         if short.high > 0:
             self._learn(n, tried.deployment)
-        elif not tried.deployment.refusals:
+        elif not tried.deployment.refusals and all(finding.rule != _STREAMS for finding in tried.deployment.findings):
             yield Candidate(gpu.id, n, -short.best)
 
     def _learn(self, n: int, deployment: Deployment) -> None:

@@ -86,7 +86,7 @@ def test_fused_projections_are_put_together_first() -> None:
     spec = model(model_type="glm4", head_dim=16)
     assert spec.form.mlp == ("4H + 4I",)
     whole, rank = (
-        on_several(spec, node=TWO, **{key: value}).phases(Workload(2000, 2, 2000))
+        on_several(spec, {key: value}, node=TWO).phases(Workload(2000, 2, 2000))
         for key, value in (("device_map", "none"), ("tp_size", "2"))
     )
     more = (rank.prefill_peak_bytes or 0) - (rank.load_peak_bytes or 0) - (whole.prefill_peak_bytes or 0) + (whole.load_peak_bytes or 0)
