@@ -72,10 +72,10 @@ def place(tree: Tree, budget: Budget) -> Mapping[str, Device]:
     if DISK not in dict(budget.limits):
         limits.append((DISK, None))
     first = next((device for device, _ in limits if isinstance(device, int)), None)
-    todo, places, largest = list(tree.roots), dict[str, Device](), _Largest(tree.roots)
+    todo, places, largest = [*reversed(tree.roots)], dict[str, Device](), _Largest(tree.roots)  # a stack: the next one is its end
     at = used = 0
     while todo:
-        module = todo.pop(0)
+        module = todo.pop()
         largest.pass_by(module, todo)
         device, limit = limits[at]
         kept = largest.size if device in (first, HOST) else 0
@@ -85,12 +85,13 @@ def place(tree: Tree, budget: Budget) -> Mapping[str, Device]:
             used += size
             for placed in (module, *tied):
                 places |= {part.name: device for part in placed.whole()}
-            todo = [other for other in todo if other not in tied]
+            todo = [other for other in todo if other not in tied] if tied else todo
         elif module.children:
-            todo = [*module.children, *todo]
+            todo += reversed(module.children)
             largest.renew(todo)
         else:
-            at, used, todo = at + 1, 0, [module, *todo]
+            at, used = at + 1, 0
+            todo.append(module)
     return places
 
 
@@ -110,7 +111,7 @@ class _Largest:
 
     def pass_by(self, module: Module, todo: Sequence[Module]) -> None:
         """Forget what is placed now."""
-        self._names = {name for name in self._names if not _inside(name, module.name)}
+        self._names.difference_update(part.name for part in module.whole())
         if not self._names:
             self.renew(todo)
 
@@ -119,7 +120,7 @@ def _tied(module: Module, todo: Sequence[Module], tree: Tree) -> list[Module]:
     """Modules still to be placed that share a weight with ``module``, and are not inside it."""
     names = [name for tie in tree.ties if any(_inside(name, module.name) for name in tie) for name in tie]
     outside = [name for name in names if not _inside(name, module.name)]
-    return [other for other in todo if any(_inside(name, other.name) for name in outside)]
+    return [other for other in todo if any(_inside(name, other.name) for name in outside)] if outside else []
 
 
 def _inside(name: str, module: str) -> bool:
