@@ -85,3 +85,8 @@ def test_cards_that_the_engine_refuses_are_passed_over() -> None:
     # a T4 has no bfloat16
     small = kvplan.estimate("qwen2.5-0.5b", ctx=512, engine="vllm")
     assert "t4" not in [gpu for _, gpu in proposed(small)]
+
+
+def test_a_card_that_weights_only_pass_through_is_none_that_would_do() -> None:
+    assert kvplan.estimate("llama-2-7b", ctx=4096).fits_on
+    assert kvplan.estimate("llama-2-7b", ctx=4096, max_memory="0:5GiB,cpu:64GiB").fits_on == ()

@@ -24,7 +24,17 @@ ENGINE = (
     ),
     Option("--forward", "Transformers: generate() or a plain forward.", "Engine", "KIND", choices=("generate", "plain")),
     Option("--usage", "vLLM: the API server or LLM(), whose defaults differ.", "Engine", "KIND", choices=("serve", "offline")),
-    Option("--tp", "Tensor parallelism; with --gpus and without it, the largest that works.", "Engine", "N"),
+    Option(
+        "--device-map",
+        "Transformers: how layers are split over GPUs, the host and disk; auto for several GPUs, none for one alone.",
+        "Engine",
+        "KIND",
+        choices=("auto", "balanced", "balanced_low_0", "sequential", "none"),
+    ),
+    Option("--max-memory", "Transformers: what a device_map may put on each: 0:20GiB,1:10GiB,cpu:64GiB.", "Engine", "SIZES"),
+    Option(
+        "--tp", "Tensor parallelism; with --gpus and without it, the largest that works; Transformers then splits layers.", "Engine", "N"
+    ),
     Option("--pp", "Pipeline stages.", "Engine", "N"),
     Option("--dp", "Replicas that share requests.", "Engine", "N"),
     Option("--ep", "Devices over which experts are spread.", "Engine", "N"),

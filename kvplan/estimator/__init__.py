@@ -25,9 +25,10 @@ def estimate(model: str, **options: "Unpack[Keywords]") -> Estimate:
     """Where each byte goes for ``model``: ``estimate("llama-2-7b", ctx=4096, batch=8, gpu="h100-sxm")``.
 
     Options are those of the command line, as numbers or text: ctx, batch, prompt, engine, dtype, kv_dtype, attn, cache,
-    forward, usage, tp, pp, dp, ep, gpu, gpus, budget, ram, host, calibration. The answer has ``verdict``, ``needed`` (bytes:
-    low, best, high), ``entries``, ``kv``, ``phases``, ``capacity``, ``performance``, ``fits_on`` and ``findings``. No hardware is
-    probed. Raises KvplanError for a wrong request.
+    forward, usage, device_map, max_memory, tp, pp, dp, ep, gpu, gpus, budget, ram, host, calibration.
+
+    The answer has ``verdict``, ``needed`` (bytes: low, best, high), ``entries``, ``kv``, ``phases``, ``capacity``, ``performance``,
+    ``fits_on`` and ``findings``. No hardware is probed. Raises KvplanError for a wrong request.
     """
     return answer(in_words(model, options))
 

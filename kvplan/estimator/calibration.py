@@ -84,7 +84,7 @@ class CalibratedEngine:
     def deploy(self, model: ModelSpec, settings: object, node: Node) -> Deployment:
         """The deployment, calibrated on such a GPU."""
         modeled = self._engine.deploy(model, settings, node)
-        same = node.gpus and node.gpus[0].id == self._calibration.gpu_id
+        same = [gpu.id for gpu in node.gpus] == [self._calibration.gpu_id]
         return CalibratedDeployment(modeled, self._calibration) if same else modeled
 
 
@@ -99,6 +99,8 @@ def calibrated(engine: Engine[object], node: Node, file: str, stamp: tuple[int, 
         raise _other(found, f"of {found.engine}, not of {engine.name}", "leave --calibration out")
     if asked != found.gpu_id:
         raise _other(found, f"of {found.gpu_id}, not of {asked}", f"--gpu {found.gpu_id}, or leave --calibration out")
+    if len(node.gpus) > 1:
+        raise _other(found, f"of one GPU, not of {len(node.gpus)}", "leave --calibration out")
     if found.torch.partition(".")[0] != TORCH_MAJOR:
         raise _other(found, f"of torch {found.torch}, and torch {TORCH_MAJOR} is modeled", "calibrate again: kvplan verify")
     return _engine(engine.name, file, stamp)

@@ -10,7 +10,7 @@ from kvplan.estimator.precision import Precision
 from kvplan.estimator.registry import ENGINES, find_engine
 
 DEFAULT_ENGINE, GGUF_ENGINE = "transformers", "llama.cpp"
-_OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "tp", "pp", "dp", "ep")
+_OF_ENGINES = ("dtype", "kv_dtype", "attn", "cache", "forward", "usage", "device_map", "max_memory", "tp", "pp", "dp", "ep")
 _COUNTS = ("tp", "pp", "dp", "ep")
 
 

@@ -16,13 +16,16 @@ SIZES = (1, 2, 4, 8)
 MOST = 3
 _KEPT_ANYWHERE = ("weights", "kv_cache", "recurrent_state")  # the rest depends on the GPU
 
+_STREAMS = "KV343"
+"""Weights that wait on the host: the cards hold the rest, and every step waits for them."""
+
 Deploy = Callable[[Node], Deployment | None]
 """The deployment on a node; None where the engine, as asked, does not use all of its cards."""
 
 
 def n_devices(shown: Mapping[str, object]) -> int:
     """Over how many cards these settings spread the model."""
-    return math.prod(ways for key in ("tp", "pp", "dp", "pcp") if isinstance(ways := shown.get(key), int))
+    return math.prod(ways for key in ("tp", "pp", "dp", "pcp", "devices") if isinstance(ways := shown.get(key), int))
 
 
 class Tried(NamedTuple):
@@ -97,7 +100,7 @@ class _Search:
         short = tried.short(self._load)
         if short.high > 0:
             self._learn(n, tried.deployment)
-        elif not tried.deployment.refusals:
+        elif not tried.deployment.refusals and all(finding.rule != _STREAMS for finding in tried.deployment.findings):
             yield Candidate(gpu.id, n, -short.best)
 
     def _learn(self, n: int, deployment: Deployment) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         cache: str
         forward: str
         usage: str
+        device_map: str
+        max_memory: str
         tp: int | str
         pp: int | str
         dp: int | str
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         cache: Words
         forward: Words
         usage: Words
+        device_map: Words
         tp: Several
         pp: Several
         dp: Several
@@ -72,6 +75,8 @@ class Options(NamedTuple):
     cache: str | None = None
     forward: str | None = None
     usage: str | None = None
+    device_map: str | None = None
+    max_memory: str | None = None
     tp: str | None = None
     pp: str | None = None
     dp: str | None = None

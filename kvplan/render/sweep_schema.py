@@ -71,6 +71,8 @@ class Point(_Strict):
     cache: str | None
     forward: str | None
     usage: str | None
+    device_map: str | None
+    max_memory: str | None
     tp: int | str | None
     pp: int | str | None
     dp: int | str | None

@@ -61,6 +61,8 @@ def check_settings(estimate: Estimate) -> Estimate:
         reason = f"verify runs Transformers, not {estimate.engine}"
     elif settings["cache"] not in ("dynamic", "static"):
         reason = f"verify has no {settings['cache']} cache"
+    elif settings["device_map"] or settings["tp_size"] != 1:
+        reason = "verify runs one process on one device: nothing is split"
     elif stored != settings["compute_dtype"]:
         reason = f"verify runs models in the plain types of torch, not {stored}"
         hint = f"--dtype {settings['compute_dtype']} runs the same shapes; `kvplan estimate` answers without a run"

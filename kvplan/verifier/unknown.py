@@ -9,7 +9,7 @@ from kvplan.verifier.record import Job
 
 _TYPES = ("bfloat16", "float16", "float32")
 _LIMITS = ("max_position_embeddings", "n_positions")
-_NOT_READ = ("engine", "kv_dtype", "tp", "pp", "dp", "ep", "usage")
+_NOT_READ = ("engine", "kv_dtype", "device_map", "max_memory", "tp", "pp", "dp", "ep", "usage")
 
 
 def job(name: str, config: dict[str, object], options: Options) -> Job:

@@ -114,6 +114,7 @@ def test_other_gpus_that_would_do_are_estimated_as_ever(saved: str) -> None:
         pytest.param({"gpu": "h100-sxm"}, "of h200, not of h100-sxm", id="another GPU"),
         pytest.param({}, "of h200, not of no GPU", id="none"),
         pytest.param({"budget": "24GiB"}, "of h200, not of a budget", id="a budget"),
+        pytest.param({"gpu": "h200:2"}, "of one GPU, not of 2", id="two of them"),
         pytest.param({"gpu": "h200", "engine": "vllm"}, "of transformers, not of vllm", id="another engine"),
     ],
 )

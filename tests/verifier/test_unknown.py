@@ -86,6 +86,7 @@ def test_a_run_needs_an_estimate_that_guards_it(tmp_path: Path) -> None:
         pytest.param(Options(), {"dtype": None}, "expected a type to trace in", id="no type"),
         pytest.param(Options(dtype="int4"), {}, "found int4", id="a type on paper"),
         pytest.param(Options(kv_dtype="float16"), {}, "--kv-dtype", id="a cache of another type"),
+        pytest.param(Options(device_map="sequential"), {}, "--device-map", id="a split model"),
         pytest.param(Options(engine="vllm"), {}, "--engine", id="another engine"),
         pytest.param(Options(cache="quantized"), {}, "no quantized cache", id="a quantized cache"),
         pytest.param(Options(prompt="65", ctx="64"), {}, "--prompt", id="a prompt longer than the context"),

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         pytest.param({"cache": "quantized"}, "no quantized cache", id="a cache that random weights can't show"),
         pytest.param({"kv_dtype": "float8_e4m3fn"}, "no quantized cache", id="a cache of fewer bits"),
         pytest.param({"kv_dtype": "float32"}, "not in float32", id="a cache of more bits"),
+        pytest.param({"tp": 2, "backend": "trace"}, "nothing is split", id="tensor parallelism"),
+        pytest.param({"device_map": "auto", "backend": "trace"}, "nothing is split", id="a device_map"),
         pytest.param({"dtype": "int4"}, "plain types of torch, not int4", id="quantized weights"),
     ],
 )

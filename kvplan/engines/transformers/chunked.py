@@ -16,8 +16,9 @@ IDS = 8  # int64
 def resident(plan: Plan) -> tuple[int, int]:
     """Bytes that live through a pass for each position and for each token: ids, positions, tables of the rotation, masks of padding."""
     rotary = 2 * plan.form.rope_tables * (FLOAT32 if plan.form.rope_float32 else plan.elem_bytes) * (plan.form.rotary_dim or 0)
-    position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions else 0)
-    token = IDS + rate(plan.form.resident, {}, plan.elem_bytes).token
+    position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions and plan.enters else 0)
+    entering = IDS if plan.enters else -plan.elem_bytes * plan.hidden  # every moment counts the embeddings, which live where they enter
+    token = entering + rate(plan.form.resident, {}, plan.elem_bytes).token
     return (0, position + token + IDS) if plan.settings.padding == "left" else (position, token)
 
 

@@ -1,24 +1,25 @@
 """One model on Transformers with resolved settings: the ledger of a run."""
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
-from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, Phases, exactly
+from kvplan.core.ledger import ZERO, Entry, Interval, KvPlan, Phases, exactly
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
-from kvplan.engines.transformers import entries, loading, notes, overhead, scores, segments, unpacked, weights
+from kvplan.engines.transformers import entries, loading, notes, overhead, segments, unpacked, weights
 from kvplan.engines.transformers.assistant import Assistant
+from kvplan.engines.transformers.compiled import Same, compiled, reserved
 from kvplan.engines.transformers.footprint import Footprint, Peaks
-from kvplan.engines.transformers.passes import Device
-from kvplan.engines.transformers.plan import compile_plan
-from kvplan.engines.transformers.report import Kept, kept, kv_plan
+from kvplan.engines.transformers.report import Kept, kv_plan
 from kvplan.engines.transformers.reserved import Reserved
 from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
+
+if TYPE_CHECKING:
+    from kvplan.engines.transformers.passing import Passing
 
 PLACE = "gpu0"
 CUDNN_FROM = (9, 0)
@@ -42,26 +43,45 @@ CUDNN_ABOVE = 10
 NEWER_OF_ALL = 10
 
 
+class Portion(NamedTuple):
+    """What of a model one of several GPUs runs; ``beside`` are constant entries of its own there, ``passing`` are weights that wait
+    elsewhere."""
+
+    place: str
+    footprint: Footprint
+    weights: weights.Weights
+    kept: Kept
+    beside: tuple[Entry, ...] = ()
+    passing: "Passing | None" = None
+
+
 class Deployment:
     """Implements the seam's Deployment for eager PyTorch on one GPU."""
 
-    def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
-        """Everything that no workload changes is computed once, here."""
+    def __init__(self, model: ModelSpec, settings: Settings, node: Node, portion: Portion | None = None) -> None:
+        """Everything that no workload changes is computed once, here; of a ``portion`` the node's only GPU is the one that runs it."""
         rules, newer = rules_for(settings.version)
         gpu = node.gpus[0] if node.gpus else None
         capability = gpu.compute_capability if gpu else None
         self.refusals = notes.refusals(model, settings, node, rules)
         loaded = loading.as_loaded(model, capability, settings.compute_dtype)
         self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
-        self._footprint, self._weights, self._kept, held = _compiled(_Same(model), settings, capability)
+        self._footprint, self._weights, self._kept, held = compiled(Same(model), settings, capability)
+        self._place, self._passing = PLACE, portion.passing if portion else None
+        if portion:
+            self._place, self._footprint, self._weights, self._kept = portion[:4]
         self._unpacked = unpacked.unpacked(loaded, self._footprint.plan.elem_bytes)
         self._assistant = Assistant(model.draft, settings, capability) if model.draft and settings.assistant else None
         self._load_peak = loading.peak(loaded, self._weights.size.best, settings.dtype, rules)
         self.findings = (*notes.findings(model, settings, node, rules, newer=newer), *held)
         self._plan = self._footprint.plan
         self._margin = _margin(model, capability, rules, newer=newer)
-        self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu)) if gpu else ()
-        self._reserved = _reserved(_Same(model), settings, capability) if gpu else None
+        self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu), *(portion.beside if portion else ())) if gpu else ()
+        self._reserved: Reserved | None = None
+        if gpu and portion:
+            self._reserved = Reserved(loaded, self._footprint, capability, scores=bool(held))
+        elif gpu:
+            self._reserved = reserved(Same(model), settings, capability)
         self._constant = self._weights.size
         for entry in self._on_gpu:
             self._constant = self._constant.plus(entry.size)
@@ -84,13 +104,15 @@ class Deployment:
             found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
+        if self._passing:
+            found.append(self._passing.entry(peaks, load))
         if self._reserved:
             found += [*self._on_gpu, segments.entry(self._reserved.segments, self._reserved.load(peaks, load))]
-        return tuple(found)
+        return tuple(found) if self._place == PLACE else tuple(entry._replace(place=self._place) for entry in found)
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """Sum of the entries at ``place``. A prompt needs at least what a shorter one does, whatever its masks' alignment."""
-        if place != PLACE:
+        if place != self._place:
             return ZERO
         peaks = self._footprint.peaks(load, bound=True)
         low, best, high = self._constant
@@ -98,6 +120,8 @@ class Deployment:
         parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
         if self._assistant:
             parts.append(self._assistant.entry(load).size)
+        if self._passing:
+            parts.append(self._passing.size(peaks, load))
         if self._reserved:
             parts.append(self._reserved.segments.size(self._reserved.load(peaks, load)))
         for part in parts:
@@ -113,6 +137,8 @@ class Deployment:
         peaks, held = self._footprint.peaks(load), self._weights.size.best
         prefill = held + peaks.prefill + self._unpacked.size(load.batch * load.prompt_tokens).best
         decode = held + peaks.decode + self._unpacked.size(load.batch).best
+        if self._passing:
+            prefill, decode = prefill + self._passing.in_prompt(peaks), decode + self._passing.in_step
         return Phases(self._load_peak, prefill, decode if load.decode_steps else None)
 
     def kv(self, load: Workload) -> KvPlan:
@@ -156,37 +182,3 @@ def _margin(model: ModelSpec, capability: tuple[int, int] | None, rules: Rules, 
     base = TRACED if model.form.checked else LIKELY
     cudnn = CUDNN_ABOVE if capability is not None and capability >= CUDNN_FROM else 0
     return base._replace(above_surge=base.above_surge + cudnn, of_all=base.of_all + rules.off_by + (NEWER_OF_ALL if newer else 0))
-
-
-class _Same:
-    """A model as a key: equal only to itself, so that no search for it compares layers."""
-
-    def __init__(self, model: ModelSpec) -> None:
-        self.model = model
-
-    def __hash__(self) -> int:
-        return id(self.model)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.model is self.model
-
-
-@lru_cache(maxsize=64)
-def _compiled(
-    same: _Same, settings: Settings, capability: tuple[int, int] | None
-) -> tuple[Footprint, weights.Weights, Kept, tuple[Finding, ...]]:
-    """What a model with these settings is on every GPU of one generation, and what to say of it: a search tries many of them."""
-    rules, _ = rules_for(settings.version)
-    model = loading.as_loaded(same.model, capability, settings.compute_dtype)
-    plan = compile_plan(model, settings, rules)
-    at_rest = weights.weights(model, settings, keeps_router=rules.keeps_router)
-    device = Device(capability)
-    return Footprint(plan, device), at_rest, kept(model, plan), scores.all_in_memory(plan, device)
-
-
-@lru_cache(maxsize=64)
-def _reserved(same: _Same, settings: Settings, capability: tuple[int, int] | None) -> Reserved:
-    """What the allocator reserves beside it, which costs more to find than all else."""
-    model = loading.as_loaded(same.model, capability, settings.compute_dtype)
-    footprint, _, _, held = _compiled(same, settings, capability)
-    return Reserved(model, footprint, capability, scores=bool(held))

@@ -5,12 +5,14 @@ from types import MappingProxyType
 
 from kvplan.core.device import Node
 from kvplan.core.dtypes import PLAIN, dtype
+from kvplan.core.engine import Deployment as Ledger
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.errors import RequestError, did_you_mean
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import UNPACKED, Pace
 from kvplan.core.units import parse_count
 from kvplan.core.workload import Workload
+from kvplan.engines.transformers import several
 from kvplan.engines.transformers.deployment import Deployment
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
@@ -27,6 +29,7 @@ _DEFAULTS = {
     "use_cache": "True",
     "prefill_chunk_size": "0",
     "assistant_model": "",
+    **several.DEFAULTS,
 }
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
@@ -48,7 +51,10 @@ class TransformersEngine:
     formats = ("safetensors",)  # a GGUF is unpacked while it is loaded; source: transformers 5.24 modeling_gguf_pytorch_utils.py
     follows: Sequence[str] = ()
     options = MappingProxyType(
-        {"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation", "forward": "forward"}
+        {
+            **{"dtype": "dtype", "kv_dtype": "kv_dtype", "attn": "attn_implementation", "cache": "cache_implementation"},
+            **{"forward": "forward", "device_map": "device_map", "max_memory": "max_memory", "tp": "tp_size"},
+        }
     )
 
     def parse(self, argv: Sequence[str], env: Mapping[str, str], version: str) -> Parsed:
@@ -81,6 +87,7 @@ class TransformersEngine:
         if cache not in (*rules.caches, "none"):
             hint = f"it has {', '.join(rules.caches)}"
             raise RequestError("bad_setting", f"cache_implementation={cache}: transformers {version} has none", hint=hint)
+        spread = several.several(chosen, model.model_type, node)
         return Settings(
             version=version,
             model=parsed.model or model.id,
@@ -94,10 +101,22 @@ class TransformersEngine:
             segments="expandable" if chosen["expandable_segments"] == "True" else "fixed",
             chunk_tokens=_chunk(chosen["prefill_chunk_size"], chosen["forward"]),
             assistant=chosen["assistant_model"],
+            device_map=spread.device_map,
+            max_memory=spread.max_memory,
+            tp_size=spread.tp_size,
+            devices=spread.devices,
         )
 
-    def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Deployment:
+    def deploy(self, model: ModelSpec, settings: Settings, node: Node) -> Ledger:
         """The ledger behind these settings."""
+        if settings.tp_size > 1:
+            from kvplan.engines.transformers.ranks import Ranks
+
+            return Ranks(model, settings, node)
+        if settings.device_map and node.gpus:
+            from kvplan.engines.transformers.spread import Spread
+
+            return Spread(model, settings, node)
         return Deployment(model, settings, node)
 
     def command(self, settings: Settings) -> tuple[str, ...]:
@@ -116,6 +135,7 @@ class TransformersEngine:
             f"forward={settings.forward}",
             f"padding={settings.padding}",
             f"expandable_segments={settings.segments == 'expandable'}",
+            *several.words(several.Several(settings.device_map, settings.max_memory, settings.tp_size, settings.devices)),
         )
 
     def limits(self, settings: Settings) -> tuple[int | None, int | None]:
@@ -126,7 +146,15 @@ class TransformersEngine:
         """A batch at a time, its prompts in one pass; None beside a model that drafts."""
         if settings.assistant:
             return None
-        return Pace("eager", settings.dtype, eager_scores=settings.attn == "eager", together=True, unpacks=model.quantization in UNPACKED)
+        return Pace(
+            "eager",
+            settings.dtype,
+            eager_scores=settings.attn == "eager",
+            together=True,
+            tp=settings.tp_size,
+            pp=settings.devices if settings.device_map else 1,
+            unpacks=model.quantization in UNPACKED,
+        )
 
     def shown(self, settings: Settings) -> Mapping[str, int | float | str | bool | None]:
         """Every setting but the version, which the answer shows beside them."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers.cache import Rule
-from kvplan.engines.transformers.chunked import IDS, Chunks, again, resident
+from kvplan.engines.transformers.chunked import Chunks, again, resident
 from kvplan.engines.transformers.kernels import FLOAT32
 from kvplan.engines.transformers.lines import Line, Point, binding, peak
 from kvplan.engines.transformers.passes import Device, decode, prefill
@@ -122,7 +122,7 @@ class Footprint:
         tokens = load.batch * load.prompt_tokens
         most, last = peak(lines[:-1], point, ragged=bound or None), peak(lines[-1:], point)
         most += self._per_position * load.prompt_tokens + self._per_token * tokens + self._masks(load, point.attended)
-        last += IDS * tokens
+        last += self.plan.id_bytes * tokens
         return max(most, last), self._logits * tokens if last >= most else 0
 
     def _prompt_lines(self, load: Workload, before: tuple[int, ...]) -> tuple[tuple[Line, ...], Point]:
@@ -145,14 +145,14 @@ class Footprint:
 
     def _masks(self, load: Workload, seen: tuple[int, ...]) -> int:
         """Masks that live through the pass: a square for each window, with padding one a sequence for each rule; eagerly a bias."""
-        size = 0
+        sizes, form = [0], self.plan.form
         for i in self._attention_rules:
             if self._eager:
-                size += self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i]
-            elif self.plan.settings.attn == "sdpa" and (self._padded or self.plan.form.masks_all or self._hides(self.plan.rules[i], load)):
-                size += self._mask_bytes * (load.batch if self._padded or self.plan.form.masks_each else 1) * load.prompt_tokens * seen[i]
-        idle = self.plan.elem_bytes * load.batch if self._eager else 1
-        return size + self.plan.form.idle_masks * idle * load.prompt_tokens**2 + self.plan.form.constant_bytes
+                sizes.append(self.plan.elem_bytes * load.batch * load.prompt_tokens * seen[i])
+            elif self.plan.settings.attn == "sdpa" and (self._padded or form.masks_all or self._hides(self.plan.rules[i], load)):
+                sizes.append(self._mask_bytes * (load.batch if self._padded or form.masks_each else 1) * load.prompt_tokens * seen[i])
+        idle = form.idle_masks * (self.plan.elem_bytes * load.batch if self._eager else 1) * load.prompt_tokens**2
+        return form.constant_bytes + (sum(sizes) + idle if self.plan.enters else max(sizes))  # where none is made they come one by one
 
     def _decode_peak(self, load: Workload, before: tuple[int, ...], *, bound: bool) -> tuple[int, int]:
         """Peak over all decode steps, and how much of it is logits of all positions.
@@ -172,25 +172,25 @@ class Footprint:
             most = max(most, self._step(load, before, prompt + 1) + whole)
         first = batch * self._choosing(before, copies=1) + whole
         n_ids = 3 if self._padded else 1  # with padding also a mask, and positions of each sequence
-        return max(first, most) + n_ids * IDS * batch * ctx, whole if first >= most else 0
+        return max(first, most) + n_ids * self.plan.id_bytes * batch * ctx, whole if first >= most else 0
 
     def _all_again(self, load: Workload, *, bound: bool) -> tuple[int, int]:
         """The last step without a cache: a pass over all tokens, beside the scores of the step before."""
         most, logits = self._prompt_peak(load, (0,) * len(self.plan.rules), bound=bound)
         copied = again(self.plan, load, tuple([self._seen(rule, load) for rule in self.plan.rules]))
-        return max(most, copied) + FLOAT32 * load.batch * self.plan.vocab, logits
+        return max(most, copied) + FLOAT32 * load.batch * self.plan.score_elems, logits
 
     def _choosing(self, kept: tuple[int, ...], *, copies: int) -> int:
         """Per sequence between two passes: the cache, the output row, and ``copies`` of it in float32, of the scores now and before.
 
         Source: transformers 5.24 generation/utils.py, _sample.
         """
-        return self._sum(kept) + self.plan.vocab * (self.plan.elem_bytes + FLOAT32 * copies)
+        return self._sum(kept) + self.plan.score_elems * (self.plan.elem_bytes + FLOAT32 * copies)
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""
         lines, point = self._step_lines(load, before, n_tokens)
-        return peak(lines, point) + FLOAT32 * load.batch * self.plan.vocab + self.plan.form.constant_bytes
+        return peak(lines, point) + FLOAT32 * load.batch * self.plan.score_elems + self.plan.form.constant_bytes
 
     def _step_lines(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> tuple[tuple[Line, ...], Point]:
         full = tuple([rule.window is not None and n_tokens > rule.window for rule in self.plan.rules])

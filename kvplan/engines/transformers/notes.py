@@ -42,7 +42,7 @@ def findings(model: ModelSpec, settings: Settings, node: Node, rules: Rules, *, 
                 "weights and cache are not affected; `kvplan verify` measures the rest",
             )
         )
-    return (*found, *_on_paper(settings), *_unpacks(model, settings, node), *_several(node), *_elsewhere(node))
+    return (*found, *_on_paper(settings), *_unpacks(model, settings, node), *idle(settings, node), *_elsewhere(node))
 
 
 def _on_paper(settings: Settings) -> list[Finding]:
@@ -87,15 +87,16 @@ def _unpacks(model: ModelSpec, settings: Settings, node: Node) -> list[Finding]:
     ]
 
 
-def _several(node: Node) -> list[Finding]:
-    if len(node.gpus) < 2:
+def idle(settings: Settings, node: Node) -> list[Finding]:
+    """GPUs that these settings leave alone."""
+    if len(node.gpus) <= settings.devices:
         return []
     return [
         Finding(
-            "KV305",
-            "warning",
-            f"Transformers is counted on one of the {len(node.gpus)} GPUs: splitting layers with device_map is not modeled",
-            "name one GPU, --gpu h200 instead of --gpu h200:8, if that is what will run",
+            "KV348",
+            "note",
+            f"of {len(node.gpus)} GPUs {'one' if settings.devices == 1 else settings.devices} will be used: the others stay idle",
+            "--device-map auto splits layers over all, --tp N shares each layer",
         )
     ]
 

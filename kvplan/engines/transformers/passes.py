@@ -74,7 +74,7 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...], *, alone: bool = 
 
 def head(plan: Plan, *, whole: bool) -> Line:
     """The output projection after the last layer: logits of one position of each sequence, or of the ``whole`` pass."""
-    hidden, row = plan.elem_bytes * plan.hidden, plan.logits_bytes
+    hidden, row = plan.elem_bytes * plan.hidden * plan.heads, plan.logits_bytes + plan.gathered_bytes
     return Line(
         Moment(hidden + row * whole, what=f"H + {plan.form.logits}, at the output projection"),
         0,

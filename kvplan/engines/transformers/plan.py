@@ -36,7 +36,9 @@ class Plan(NamedTuple):
     """What does not depend on the workload; ``behavior`` is that of the version.
 
     ``total`` is kept by all layers, ``logits_bytes`` made of one output row; ``fixed_bytes`` and ``state_bytes`` are kept
-    per sequence, of the fixed ones ``tail_bytes`` at most.
+    per sequence, of the fixed ones ``tail_bytes`` at most. ``enters`` is False on GPUs of several where the prompt does not come in:
+    they see no ids and no embeddings of them, and pick no token. ``heads`` is False where the logits are not made, but at most arrive;
+    ``gathered_bytes`` are alive beside each row of them while ranks put their parts together.
     """
 
     form: ActivationForm
@@ -52,6 +54,9 @@ class Plan(NamedTuple):
     fixed_bytes: int
     tail_bytes: int
     state_bytes: int
+    enters: bool = True
+    heads: bool = True
+    gathered_bytes: int = 0
 
     @property
     def whole_logits(self) -> bool:
@@ -59,9 +64,19 @@ class Plan(NamedTuple):
         return self.settings.forward == "plain" or not self.behavior.last_logits
 
     @property
+    def score_elems(self) -> int:
+        """Scores of a row from which the next token is picked here."""
+        return self.vocab if self.enters else 0
+
+    @property
+    def id_bytes(self) -> int:
+        """Bytes of a token's id, an int64, where there are ids."""
+        return 8 if self.enters else 0
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of one row of logits as it is returned."""
-        return self.vocab * (FLOAT32 if self.form.logits.endswith(" + fW") else self.elem_bytes)
+        return self.score_elems * (FLOAT32 if self.form.logits.endswith(" + fW") else self.elem_bytes)
 
     @property
     def keeps_old(self) -> bool:

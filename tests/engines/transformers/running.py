@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kvplan.core.device import UNKNOWN_NODE, Gpu, Node
+from kvplan.core.engine import Deployment as Ledger
 from kvplan.core.engine import Flag, Parsed
 from kvplan.core.ledger import Entry
 from kvplan.core.model import ModelSpec
@@ -75,7 +76,14 @@ def settings(spec: ModelSpec, flags: Mapping[str, str] = {}, *, version: str = N
 def deployment(
     spec: ModelSpec, flags: Mapping[str, str] = {}, *, version: str = NEWEST, node: Node = UNKNOWN_NODE, **more: str
 ) -> Deployment:
-    """The model deployed with these flags."""
+    """The model deployed with these flags on one device."""
+    found = on_several(spec, flags, version=version, node=node, **more)
+    assert isinstance(found, Deployment)
+    return found
+
+
+def on_several(spec: ModelSpec, flags: Mapping[str, str] = {}, *, version: str = NEWEST, node: Node = UNKNOWN_NODE, **more: str) -> Ledger:
+    """The model deployed with these flags on one device or several."""
     return ENGINE.deploy(spec, settings(spec, flags, version=version, node=node, **more), node)
 
 

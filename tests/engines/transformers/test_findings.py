@@ -6,7 +6,7 @@ import pytest
 
 from kvplan.core.device import UNKNOWN_NODE, Node
 from kvplan.core.ledger import Finding
-from tests.engines.transformers.running import SMALL, deployment, gpu, model
+from tests.engines.transformers.running import SMALL, deployment, gpu, model, on_several
 
 SHARED: dict[str, object] = {"num_key_value_heads": 4}
 EAGER_ONLY: dict[str, object] = {
@@ -104,10 +104,11 @@ def test_findings(flags: dict[str, str], changes: dict[str, object], version: st
     assert [finding.rule for finding in deployment(model(changed=changes), flags, version=version).findings] == rules
 
 
-def test_several_gpus_are_one() -> None:
+def test_gpus_that_stay_idle_are_told() -> None:
     card = gpu().gpus[0]
-    (finding,) = deployment(model(), node=Node("cards", "flag", (card, card))).findings
-    assert (finding.rule, finding.level) == ("KV305", "warning")
+    (finding,) = on_several(model(), node=Node("cards", "flag", (card,) * 4), tp_size="2").findings
+    assert (finding.rule, finding.level) == ("KV348", "note")
+    assert "of 4 GPUs 2 will be used" in finding.message
 
 
 @pytest.mark.parametrize(

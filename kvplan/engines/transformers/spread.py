@@ -1,0 +1,148 @@
+"""A model that ``device_map`` splits: layers one after the other on several GPUs, the rest on the host and on disk.
+
+Source: transformers 5.24 integrations/accelerate.py; accelerate 1.15 big_modeling.py (dispatch_model), hooks.py (AlignDevicesHook).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kvplan.core.device import Node
+from kvplan.core.engine import Capacity
+from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
+from kvplan.core.model import ModelSpec
+from kvplan.core.pace import Held, held
+from kvplan.core.workload import Workload
+from kvplan.engines.transformers import loading, spread_notes
+from kvplan.engines.transformers.budget import budget
+from kvplan.engines.transformers.compiled import Same, compiled
+from kvplan.engines.transformers.deployment import Deployment, Portion
+from kvplan.engines.transformers.footprint import Footprint
+from kvplan.engines.transformers.modules import Module, Tree, tree
+from kvplan.engines.transformers.passes import Device
+from kvplan.engines.transformers.passing import passing
+from kvplan.engines.transformers.placing import DISK, HOST, balanced, place
+from kvplan.engines.transformers.report import kept
+from kvplan.engines.transformers.settings import Settings
+from kvplan.engines.transformers.stages import Stage, only, stage_plan
+from kvplan.engines.transformers.weights import Weights, entry
+
+HOST_PLACE = "host"
+
+
+class Spread:
+    """Implements the seam's Deployment: one portion of the model on each GPU, and weights that wait on the host.
+
+    A layer whose weights lie on the host or on disk runs on the first GPU: its weights pass through there, module by module, and its
+    cache stays there.
+    """
+
+    def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
+        """Place every module, then compile what each GPU runs."""
+        capability = node.gpus[0].compute_capability
+        loaded = loading.as_loaded(model, capability, settings.compute_dtype)
+        self._tree = tree(loaded, settings.dtype)
+        self._found = placed(self._tree, settings, loaded, node)
+        self._parts = self._deployed(model, settings, node)
+        first = next(iter(self._parts.values()))
+        self._host = self._on_host(compiled(Same(model), settings, capability)[1])
+        self._disk = sum(module.held for module in self._at(DISK))
+        away = spread_notes.Away(self._at(HOST), self._at(DISK), known=self._tree.known)
+        self.refusals: tuple[Refusal, ...] = (*first.refusals, *spread_notes.refusals(loaded, away))
+        self.findings: tuple[Finding, ...] = (*first.findings, *spread_notes.findings(node, settings, away))
+        self.not_modeled: tuple[NotModeled, ...] = (*first.not_modeled, *spread_notes.not_modeled(away))
+
+    def entries(self, load: Workload) -> tuple[Entry, ...]:
+        """Each GPU's own, then what waits on the host."""
+        found = [line for part in self._parts.values() for line in part.entries(load)]
+        return (*found, *self._host)
+
+    def need_bytes(self, place: str, load: Workload) -> Interval:
+        """Sum of the entries at ``place``."""
+        if place == HOST_PLACE:
+            return self._host[0].size if self._host else ZERO
+        return self._parts[place].need_bytes(place, load) if place in self._parts else ZERO
+
+    def on(self, place: str) -> Deployment:
+        """What one GPU runs."""
+        return self._parts[place]
+
+    def usable_bytes(self, place: str) -> int | None:
+        """No limit but the card's."""
+        return None
+
+    def phases(self, load: Workload) -> Phases:
+        """Those of the fullest GPU."""
+        return self._fullest(load).phases(load)
+
+    def kv(self, load: Workload) -> KvPlan:
+        """That of the fullest GPU."""
+        return self._fullest(load).kv(load)
+
+    def held(self) -> Held:
+        """What steps read."""
+        load = Workload(1, 1, 1)
+        return held(self.entries(load), self.kv(load))
+
+    def capacity(self, load: Workload) -> Capacity | None:
+        """No pool."""
+        return None
+
+    def resolved(self) -> Mapping[str, int]:
+        """None: what was asked for holds."""
+        return {}
+
+    def log_lines(self) -> tuple[str, ...]:
+        """Transformers prints nothing about memory."""
+        return ()
+
+    def _fullest(self, load: Workload) -> Deployment:
+        return max(self._parts.items(), key=lambda item: item[1].need_bytes(item[0], load).best)[1]
+
+    def _at(self, *devices: int | str) -> list[Module]:
+        return [module for module in self._tree.whole() if self._found[module.name] in devices]
+
+    def _deployed(self, model: ModelSpec, settings: Settings, node: Node) -> dict[str, Deployment]:
+        """What each GPU runs; the first one in use also runs what waits elsewhere."""
+        main = min((device for device in self._found.values() if isinstance(device, int)), default=0)
+        head = self._found[self._head()]
+        parts = {}
+        for i, gpu in enumerate(node.gpus):
+            waiting = self._at(HOST, DISK) if i == main else []
+            here = self._at(i)
+            stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
+            footprint, whole, _, _ = compiled(Same(model), settings, gpu.compute_capability)
+            runs = [module.run for module in (*here, *waiting) if module.run is not None]
+            plan, layers = stage_plan(footprint.plan, model, runs, stage), kept(only(model, runs), footprint.plan)
+            one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])
+            alone = model if i == main else model._replace(draft=None)
+            portion = Portion(
+                f"gpu{i}", Footprint(plan, Device(gpu.compute_capability)), self._share(whole, here), layers, passing=passing(waiting)
+            )
+            parts[portion.place] = Deployment(alone, settings, one, portion)
+        return parts
+
+    def _head(self) -> str:
+        """The module that makes the logits: the last one."""
+        return list(self._tree.whole())[-1].name
+
+    def _share(self, whole: Weights, here: Sequence[Module]) -> Weights:
+        """Weights of the modules ``here``, of all that ``whole`` is."""
+        part, all_held = sum(module.held for module in here), max(1, sum(module.held for module in self._tree.whole()))
+        low, best, high = (bound * part // all_held for bound in whole.size)
+        return whole._replace(
+            size=Interval(low, best, high),
+            formula="{modules}: {part} of {all} B",
+            inputs={"modules": spread_notes.named(here), "part": best, "all": whole.size.best},
+            source=f"{whole.source}; transformers 5.24 integrations/accelerate.py, infer_auto_device_map",
+        )
+
+    def _on_host(self, whole: Weights) -> tuple[Entry, ...]:
+        waiting = self._at(HOST)
+        return (entry(self._share(whole, waiting))._replace(place=HOST_PLACE),) if waiting else ()
+
+
+def placed(modules: Tree, settings: Settings, model: ModelSpec, node: Node) -> Mapping[str, int | str]:
+    """The device of each module that is not split."""
+    limits = budget(settings, node)
+    if settings.device_map != "sequential":
+        limits = balanced(modules, limits, low_zero=settings.device_map == "balanced_low_0")
+    return place(modules, limits.tightened(model.quantization))
