@@ -50,3 +50,34 @@ def test_other_keys_are_not_followed_and_said() -> None:
 def test_values_that_no_config_holds_are_refused() -> None:
     with pytest.raises(RequestError, match="max_position_embeddings: expected a whole number from 1"):
         asked("0.33.0", "--hf-overrides", '{"max_position_embeddings": "long"}')
+
+
+@pytest.mark.parametrize(
+    ("server", "flag", "value"),
+    [
+        ("vllm serve qwen3-8b --max-model-len 100000", "--hf-overrides", {"max_position_embeddings": 131072}),
+        (
+            "python -m sglang.launch_server --model-path qwen3-8b --context-length 100000",
+            "--json-model-override-args",
+            {"rope_scaling": {"rope_type": "yarn", "factor": 4.0}},
+        ),
+    ],
+)
+def test_the_command_that_is_given_back_has_them(server: str, flag: str, value: object) -> None:
+    found = answer(Options(command=(*server.split(), flag, json.dumps(value)), gpu="h100-sxm"))
+    assert found.refusals == ()
+    given_back = found.command
+    assert json.loads(given_back[given_back.index(flag) + 1]) == value
+    assert answer(Options(command=given_back, gpu="h100-sxm")).refusals == ()
+
+
+@pytest.mark.parametrize("value", ["{", "[]", "3"])
+def test_what_is_no_object_is_refused(value: str) -> None:
+    words = ("python", "-m", "sglang.launch_server", "--model-path", "qwen3-8b", "--json-model-override-args", value)
+    with pytest.raises(RequestError, match="json-model-override-args"):
+        answer(Options(command=words, gpu="h100-sxm"))
+
+
+def test_no_override_is_none() -> None:
+    words = ("python", "-m", "sglang.launch_server", "--model-path", "qwen3-8b", "--json-model-override-args", "{}")
+    assert "--json-model-override-args" not in answer(Options(command=words, gpu="h100-sxm")).command

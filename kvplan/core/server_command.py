@@ -1,9 +1,11 @@
 """A server's command line as the flags that its engine resolves."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kvplan.core.engine import Flag, Parsed
+from kvplan.core.errors import RequestError
 from kvplan.core.flag_words import Grammar, Read, canonical, read
 from kvplan.core.ledger import Finding
 from kvplan.core.server_line import Program, started
@@ -14,13 +16,15 @@ ENTRY = "entry"
 
 class Speech(NamedTuple):
     """How an engine is spoken to. ``title`` is how people write its name; ``unmodeled`` are flags that bear on memory in a way that
-    nothing follows, and what is done instead; ``variables`` are flags by the environment's variable that says the same."""
+    nothing follows, and what is done instead; ``variables`` are flags by the environment's variable that says the same; ``overrides`` is
+    the flag that puts keys over the model's config."""
 
     title: str
     program: Program
     grammar: Callable[[], Grammar]
     unmodeled: Mapping[str, str]
     variables: Mapping[str, str]
+    overrides: str | None = None
 
 
 def parsed(argv: Sequence[str], env: Mapping[str, str], version: str, speech: Speech) -> Parsed:
@@ -45,7 +49,24 @@ def parsed(argv: Sequence[str], env: Mapping[str, str], version: str, speech: Sp
         ignored=tuple(flag for flag in found.ignored if flag.name not in speech.unmodeled),
         unknown=tuple(flag for flag, _ in found.strange),
         findings=(*_strange(found, chosen, speech), *_unmodeled(found, speech)),
+        overrides=_overrides(found, speech),
     )
+
+
+def _overrides(found: Read, speech: Speech) -> str | None:
+    """The last such flag's value. Raises RequestError for anything but a JSON object."""
+    text = next((flag.value for flag in reversed(found.flags) if flag.name == speech.overrides), None)
+    if text is None:
+        return None
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise RequestError(
+            "bad_setting", f"{speech.title}: --{speech.overrides} {text}", hint="write a JSON object, in quotes for the shell"
+        )
+    return json.dumps(given, sort_keys=True, separators=(",", ":")) if given else None
 
 
 def words(flags: Iterator[tuple[str, object]], *, dash: str = "-") -> Iterator[str]:

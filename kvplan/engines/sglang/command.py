@@ -38,6 +38,7 @@ SPEECH = Speech(
     grammar=grammar,
     unmodeled=UNMODELED,
     variables={_LONGER: "longer-context"},
+    overrides="json-model-override-args",
 )
 
 
@@ -66,6 +67,7 @@ def _flags(settings: Settings) -> Iterator[tuple[str, object]]:
         ("max-mamba-cache-size", settings.mamba_slots, None),
         ("mamba-ssm-dtype", settings.mamba_ssm_dtype, None),
         ("speculative-algorithm", settings.speculative, None),
+        ("json-model-override-args", settings.overrides, None),
     )
     yield "enable-dp-attention", settings.attention_dp > 1
     yield "disable-cuda-graph", not settings.graph_batches

@@ -28,7 +28,7 @@ def refusals(model: ModelSpec, settings: Settings, node: Node, ranks: tuple[Rank
 
 
 def _length(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
-    asked, limit = settings.context_length, model.max_ctx_tokens
+    asked, limit = settings.context_length, _limit(model)
     if asked is not None and limit is not None and asked > limit and not settings.overwrites_length:
         yield Refusal(
             "KV351",
@@ -37,6 +37,15 @@ def _length(model: ModelSpec, settings: Settings) -> Iterator[Refusal]:
             "incorrect model outputs or CUDA errors. To allow overriding this maximum, set the env var "
             "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1",
         )
+
+
+def _limit(model: ModelSpec) -> int | None:
+    """Positions, which a rope scaling multiplies that doesn't say from how many it stretches.
+
+    Source: sglang 0.5.13 srt/utils/hf_transformers_utils.py, get_context_length.
+    """
+    stretched = next((rope for rope in model.rope if rope.kind != "llama3" and rope.original_ctx_tokens is None), None)
+    return int(model.max_ctx_tokens * stretched.factor) if stretched and model.max_ctx_tokens else model.max_ctx_tokens
 
 
 def _pool(settings: Settings, ranks: tuple[Rank, ...]) -> Iterator[Refusal]:

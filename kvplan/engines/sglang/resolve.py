@@ -67,6 +67,7 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
         mamba_ssm_dtype=told.word("mamba-ssm-dtype"),
         speculative=drafts,
         overwrites_length=told.on("longer-context"),
+        overrides=parsed.overrides,
     )
 
 

@@ -9,6 +9,7 @@ class Settings(NamedTuple):
     ``context_length`` is None where the command says none: then the model's limit holds. ``attention_dp`` is how many ways attention is
     spread by sequences; ``dp`` counts whole replicas. ``chunked_prefill_size`` is in tokens, -1 where prompts are not cut. ``windows``:
     layers with a window may have a pool of their own. ``swa_per_mille`` and ``mamba_per_mille`` are the two ratios in thousandths.
+    ``overrides`` is a JSON object of config keys put over the model's own.
     """
 
     version: str
@@ -35,3 +36,4 @@ class Settings(NamedTuple):
     mamba_ssm_dtype: str | None
     speculative: str | None
     overwrites_length: bool
+    overrides: str | None

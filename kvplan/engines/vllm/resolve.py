@@ -64,6 +64,7 @@ def _base(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> _Base:
         usage="offline" if said.word("usage") == "offline" else "serve",
         speculative=speculative(said, model),
         quantization=said.word("quantization") or model.quantization,
+        hf_overrides=parsed.overrides,
     )
     settings = _parallel(settings, said, model, node)
     settings = _runner(settings, said, rules, model)

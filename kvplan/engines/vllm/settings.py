@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     sizes captured, empty when none is. ``layer_partition`` are the layers of each pipeline stage where the user chose them.
     ``mm_limits`` are items per prompt and modality where the user limits them. ``v2_runner``: the model runner of 0.22.
     ``usage`` is ``serve`` for the API server, ``offline`` for LLM(): defaults differ. ``v1``: the engine of that name, else V0.
+    ``hf_overrides`` is a JSON object of config keys put over the model's own, rope scaling among them.
     ``sliding_window`` False: windows are off, and no sequence may be longer than one.
     """
 
@@ -84,3 +85,4 @@ class Settings(NamedTuple):
     skip_mm_profiling: bool = False
     language_model_only: bool = False
     sleep_mode: bool = False
+    hf_overrides: str | None = None

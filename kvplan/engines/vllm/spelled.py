@@ -128,7 +128,7 @@ def _states(settings: Settings) -> Words:
 
 
 def _extras(settings: Settings, rules: Rules) -> Words:
-    yield from _unlike(settings, ("attention_backend", None))
+    yield from _unlike(settings, ("attention_backend", None), ("hf_overrides", None))
     drafter = settings.speculative
     if drafter is not None:
         said = {"method": drafter.method, "num_speculative_tokens": drafter.n_tokens, "model": drafter.model}
