@@ -3,7 +3,7 @@
 from kvplan.core.device import Node
 from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Held
+from kvplan.core.pace import Held, by_place
 from kvplan.core.remembered import Remembered, cached
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp import loading, refusals, tables
@@ -96,8 +96,8 @@ class Frame:
     @cached
     def held(self) -> Held:
         """What steps read."""
-        weights = {self.place(buffer): n_bytes for buffer, n_bytes in self.weights.buffers.items()}
-        return Held(tuple(weights.items()), self._settings.type_k, self._settings.type_v)
+        weights = by_place((self.place(buffer), n_bytes) for buffer, n_bytes in self.weights.buffers.items())
+        return Held(weights, self._settings.type_k, self._settings.type_v)
 
     @cached
     def refusals(self) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
