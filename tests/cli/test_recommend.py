@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from kvplan.core.device import Gpu
+from kvplan.estimator import Options
+from kvplan.recommender import anywhere
+from kvplan.recommender.request import Request
 from tests.gguf.writing import header, llama, llama_tensors
 from tests.running import Run, refused
 
@@ -245,3 +249,21 @@ def test_as_many_cards_as_a_command_takes_are_looked_for(kvplan: Run) -> None:
 def test_what_is_in_4_bits_already_stays_as_it_is(kvplan: Run) -> None:
     ran = kvplan("recommend", "gpt-oss-20b", "--gpu", "m4-max-128")
     assert "1. mxfp4_moe weights" in ran.out
+
+
+def test_no_node_is_tried_that_cannot_hold_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Qwen3-8B keeps 2 · 8 · 128 elements of a token in each of 36 layers: 2,048 tokens of 100,000 sequences are 6.9 TiB in 4 bits, more
+    than any eight cards have; those of 1,000 are 70.3 GiB, beside at least 3.3 GiB of weights."""
+    tried: list[int] = []
+
+    def served(_: Request, n: int, gpu: Gpu, __: float | None) -> tuple[()]:
+        tried.append(n * gpu.cuda_bytes)
+        return ()
+
+    monkeypatch.setattr(anywhere, "_served", served)
+    assert not anywhere.places(Request(Options(model="qwen3-8b", batch="100000", ctx="2048")))
+    assert not tried
+    assert not anywhere.places(Request(Options(model="qwen3-8b", batch="1000", ctx="2048")))
+    least = 1000 * 2048 * 36 * 2048 * 4 // 8 + 8_190_735_360 * 3.5 / 8
+    assert min(tried) > least
+    assert any(n_bytes < 1.2 * least for n_bytes in tried)
