@@ -38,7 +38,7 @@ def once(find: Callable[[ModelSpec], Found]) -> Callable[[ModelSpec], Found]:
     return remembered
 
 
-class cached(Generic[Found]):  # noqa: N801  # reads as what it stands for
+class cached(Generic[Found]):  # reads as what it stands for
     """``functools.cached_property`` without the lock that Python 3.11 takes whenever something is found; found twice is no harm here."""
 
     def __init__(self, find: Callable[[Any], Found]) -> None:

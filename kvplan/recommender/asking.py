@@ -158,6 +158,10 @@ def _sized(case: Case, asked: int | None, start: Plan) -> Case:
             hint=f"lower it to --ctx {case.limit}, or choose a model with a longer context",
         )
     least = asked or max(1, min(LEAST_CTX, start.ctx_tokens if case.pasted else limit))
+    if not case.dialect.spellings["ctx_tokens"]:  # no command says how much is asked of it
+        ctx, sequences = asked or start.ctx_tokens, case.least_sequences
+        start = start._replace(ctx_tokens=ctx, sequences=sequences)
+        case = case._replace(base=case.base._replace(ctx_tokens=ctx, sequences=sequences))
     begin = start if case.pasted else _begun(case, start, asked or min(DEFAULT_CTX, limit))
     return case._replace(least_ctx=least, start=begin)
 

@@ -1,6 +1,7 @@
 """One model on llama.cpp with resolved settings on one node: its buffers, its ledger, its words."""
 
 from collections.abc import Mapping
+
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal

@@ -30,7 +30,9 @@ MODEL = {name: kvplan.load_model(name) for name in MODELS}
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("flash", ["auto", "off"])
-def test_what_is_known_of_a_line_is_what_laying_out_gives(name: str, flash: Literal["auto", "off"], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_of_a_line_is_what_laying_out_gives(
+    name: str, flash: Literal["auto", "off"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = random.Random(name + flash)
     for node in NODES:
         settings = ENGINE.resolve(Parsed("llama.cpp", None, None), Workload(4096, chosen.choice((1, 3, 8)), 1), MODEL[name], node, "b11434")
