@@ -63,7 +63,7 @@ def _graph(frame: Frame, settings: Settings, plan: Plan, n_copies: int) -> dict[
     Memory is rounded to 32 bytes, and so is only a line over numbers of cells that are multiples of that.
     """
     model, layout = frame.model, frame.layout
-    told = _staged.get(model, (layout, frame.weights.overridden, settings.offload_kqv), lambda: _told(frame, settings))
+    told = _staged.get(model, (frame,), lambda: _told(frame, settings))
     cells = plan.pools["full"][0] if "full" in plan.pools else 0
     growing = [kind for kind in _GROWING if kind in plan.pools and plan.pools[kind][0] == cells] if cells % ALIGNMENT == 0 else []
 
@@ -83,7 +83,7 @@ class _Told(NamedTuple):
     alike: tuple[object, ...]
 
 
-_staged: Remembered[_Told] = Remembered(1024)
+_staged: Remembered[_Told] = Remembered(256)
 
 
 def _told(frame: Frame, settings: Settings) -> _Told:

@@ -8,6 +8,7 @@ from kvplan.core.remembered import Remembered, cached
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp import loading, refusals, tables
 from kvplan.engines.llamacpp.cache import Rate, kinds, rates
+from kvplan.engines.llamacpp.context import Manner, manner
 from kvplan.engines.llamacpp.devices import CPU, Layout, layout
 from kvplan.engines.llamacpp.placement import pinned
 from kvplan.engines.llamacpp.rows import Kind, Row
@@ -30,6 +31,11 @@ class Frame:
         if key not in self._placed:
             self._placed[key] = Frame(self.model, self._settings._replace(n_gpu_layers=n_gpu_layers, n_cpu_moe=n_cpu_moe), self._node)
         return self._placed[key]
+
+    @cached
+    def manner(self) -> Manner:
+        """How its contexts are made."""
+        return manner(self.model, self._settings)
 
     @cached
     def layout(self) -> Layout:

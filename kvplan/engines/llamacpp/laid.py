@@ -23,7 +23,7 @@ class Laid:
     @cached
     def context(self) -> context.Context:
         """Tokens, slots and batches."""
-        return context.resolved(self.model, self.settings)
+        return context.resolved(self.model, self.settings, self.frame.manner)
 
     @property
     def layout(self) -> Layout:
