@@ -41,5 +41,5 @@ def compared(asked: tuple[Side, ...]) -> Comparison:
         raise RequestError(
             "usage", "one side only: nothing to compare", hint="name two models, or a list: --engine vllm@0.19.0,vllm@0.33.0"
         )
-    answers = tuple(answer(side.options, elsewhere=False) for side in asked)
+    answers = tuple(answer(side.options) for side in asked)
     return Comparison(asked, answers, rows(answers), changes(answers))

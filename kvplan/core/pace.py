@@ -47,5 +47,12 @@ class Held(NamedTuple):
 
 def held(entries: Iterable[Entry], kv: KvPlan) -> Held:
     """What the ledger and the cache of a deployment say of that."""
-    weights = {entry.place: entry.size.best for entry in entries if entry.term == "weights"}
-    return Held(tuple(weights.items()), kv.k_dtype, kv.v_dtype)
+    return Held(by_place((entry.place, entry.size.best) for entry in entries if entry.term == "weights"), kv.k_dtype, kv.v_dtype)
+
+
+def by_place(weights: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Bytes of all weights at each place: several buffers may lie at one."""
+    found: dict[str, int] = {}
+    for place, n_bytes in weights:
+        found[place] = found.get(place, 0) + n_bytes
+    return tuple(found.items())

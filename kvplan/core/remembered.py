@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kvplan.core.model import ModelSpec
 
@@ -36,3 +36,21 @@ def once(find: Callable[[ModelSpec], Found]) -> Callable[[ModelSpec], Found]:
         return found.get(model, (), lambda: find(model))
 
     return remembered
+
+
+class cached(Generic[Found]):  # reads as what it stands for
+    """``functools.cached_property`` without the lock that Python 3.11 takes whenever something is found; found twice is no harm here."""
+
+    def __init__(self, find: Callable[[Any], Found]) -> None:
+        """A property of which ``find`` makes the value when it is first asked for."""
+        self._find = find
+        self.__doc__ = find.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Where the value is kept: in the object, under the property's own name, so that this one is asked no more."""
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Found:
+        """The value, made."""
+        found = instance.__dict__[self._name] = self._find(instance)
+        return found

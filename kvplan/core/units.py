@@ -61,6 +61,8 @@ def parse_count(text: str, *, option: str) -> int:
 
     Raises RequestError for anything else: fractions of one, zero, negative numbers, words, more than int32 holds.
     """
+    if text.isascii() and text.isdigit() and 1 <= (plain := int(text[:_DIGITS])) <= MAX_COUNT and len(text) <= _DIGITS:  # the hot path
+        return plain
     found = re.fullmatch(_NUMBER + r"([km]?)", text.strip(), re.IGNORECASE | re.ASCII)
     amount, rest = _scaled(found[1], _COUNT_UNITS[found[2].lower()]) if found else (0, 0)
     if rest or not 1 <= amount <= MAX_COUNT:
@@ -73,6 +75,7 @@ def parse_count(text: str, *, option: str) -> int:
 
 
 MAX_COUNT = 2**31 - 1  # engines keep token positions and sequence ids in int32
+_DIGITS = len(str(MAX_COUNT))
 
 
 def format_size(n_bytes: int) -> str:

@@ -28,7 +28,7 @@ def asked(options: Options, *, default: str = DEFAULT_ENGINE) -> tuple[Engine[ob
         )
     parsed = engine.parse(_with_file(options.command, engine) or (engine.name,), {}, version)
     meant = precision.read(options.dtype, engine.name)
-    flags = _flags(options._replace(dtype=meant.load_as), engine)
+    flags = _flags(options if options.dtype == meant.load_as else options._replace(dtype=meant.load_as), engine)
     return engine, parsed.version or version or engine.versions[-1], parsed._replace(flags=(*parsed.flags, *flags)), meant
 
 
@@ -63,7 +63,7 @@ def _with_file(command: tuple[str, ...], engine: Engine[object]) -> tuple[str, .
 
 def _flags(options: Options, engine: Engine[object]) -> tuple[Flag, ...]:
     """The options as the engine's own settings. Raises RequestError for one that means nothing to it."""
-    said = {option: value for option, value in options._asdict().items() if option in _OF_ENGINES and value is not None}
+    said = {option: value for option in _OF_ENGINES if (value := getattr(options, option)) is not None}
     stray = next((option for option in said if option not in engine.options), None)
     if stray is not None:
         flag = f"--{stray.replace('_', '-')}"

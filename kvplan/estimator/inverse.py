@@ -42,9 +42,29 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     if own is not None or not node.gpus:
         return own
     short = shortage(deployment, node)
-    ctx = largest(lambda n: short(_at_ctx(load, n)).high, guess=load.ctx_tokens, most=limit or MAX_COUNT)
-    batch = largest(lambda n: short(load._replace(batch=n)).high, guess=load.batch, most=MAX_COUNT)
+
+    def longest() -> int:
+        return largest(lambda n: short(_at_ctx(load, n)).high, guess=load.ctx_tokens, most=limit or MAX_COUNT)
+
+    def widest() -> int:
+        return largest(lambda n: short(load._replace(batch=n)).high, guess=load.batch, most=MAX_COUNT)
+
+    ctx = _once((deployment, node, "ctx", load.batch, load.decode_steps), longest)
+    batch = _once((deployment, node, "batch", load.ctx_tokens, load.prompt_tokens), widest)
     return Capacity(None, None, None, None, None, None, max_ctx_tokens=ctx, max_batch=batch)
+
+
+_known: dict[tuple[object, ...], int] = {}
+_MOST_KNOWN = 4096
+
+
+def _once(key: tuple[object, ...], find: Callable[[], int]) -> int:
+    """What ``find`` finds, which many requests ask for again: those of one batch reach the same context."""
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = find()
+    return _known[key]
 
 
 def at_once(deployment: Deployment, node: Node, load: Workload) -> int:

@@ -1,11 +1,12 @@
 """A point of a sweep, and what is found once for all that differ from it by context and batch alone."""
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Place
 from kvplan.core.errors import KvplanError
 from kvplan.core.ledger import Finding, Interval, Refusal, Verdict
+from kvplan.core.remembered import cached
 from kvplan.core.units import MAX_COUNT, parse_count
 from kvplan.core.workload import Workload
 from kvplan.estimator import inverse
@@ -76,11 +77,11 @@ class Settled:
         except KvplanError as reason:
             return Point(at, self.__dict__.get("_about"), error=reason)
 
-    @cached_property
+    @cached
     def _about(self) -> Subject:
         return subject(self._options, probe=self._probe)
 
-    @cached_property
+    @cached
     def _places(self) -> tuple[Place, ...]:
         return self._about.node.places()
 
@@ -159,7 +160,7 @@ class Deployed:
             self._most[length] = speed.running(self._deployment, about.node, load._replace(batch=MAX_COUNT), verdict, limit)
         return min(load.batch, self._most[length])
 
-    @cached_property
+    @cached
     def _ready(self) -> "Prepared | None":
         from kvplan.estimator import speed
 

@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 from kvplan.core.device import Gpu
 from kvplan.core.errors import KvplanError
-from kvplan.estimator import engines, on_paper
+from kvplan.core.mixers import Mixer
+from kvplan.core.units import parse_count
+from kvplan.estimator import Options, engines, on_paper
 from kvplan.estimator.loading import loaded
 from kvplan.estimator.nodes import SIZES
 from kvplan.hardware import catalog
-from kvplan.recommender.asking import Asked, cases
+from kvplan.recommender.asking import LEAST_CTX, Asked, cases
 from kvplan.recommender.case import Case
 from kvplan.recommender.request import Request
 from kvplan.recommender.search import settled
@@ -19,6 +21,7 @@ SERVER = "vllm"
 """What is run on rented cards where nobody says otherwise."""
 _EACH, _MOST = 2, 5
 _LEAST_BITS = 3.5  # of the smallest type that is proposed, with what it leaves in more
+_LEAST_CACHE_BITS = 4
 _OLDEST = (7, 5)
 
 
@@ -53,12 +56,30 @@ def places(request: Request, most: int = _MOST) -> tuple[Place, ...]:
 
 
 def _by_size(request: Request, prices: dict[str, float]) -> Iterator[tuple[int, Gpu]]:
-    """One, two, four or eight equal cards that could hold the weights at all, those of the least memory first."""
-    model = request.options.model or engines.asked(request.options)[2].model or ""
-    least = loaded(on_paper.parted(model)[0]).n_params * _LEAST_BITS / 8
+    """One, two, four or eight equal cards that could hold weights and caches at all, those of the least memory first."""
+    least = _least_bytes(request.options)
     cards = [catalog.find(gpu_id) for gpu_id in prices] or [gpu for gpu in catalog.candidates(0) if _is_usual(gpu)]
     nodes = ((n, gpu) for n in SIZES for gpu in cards if n * gpu.cuda_bytes > least)
     yield from sorted(nodes, key=lambda node: (node[0] * node[1].cuda_bytes, node[0]))
+
+
+def _least_bytes(options: Options) -> float:
+    """What no node can do without: all weights in the smallest type, and the tokens of all sequences in the smallest cache."""
+    model = loaded(on_paper.parted(options.model or engines.asked(options)[2].model or "")[0])
+    usual = 1 if options.command else min(LEAST_CTX, model.max_ctx_tokens or LEAST_CTX)
+    ctx = usual if options.ctx is None else parse_count(options.ctx, option="--ctx")
+    sequences = 1 if options.batch is None else parse_count(options.batch, option="--concurrency")
+    kept = sum(run.n_layers * _kept(mixer, ctx) for run in model.runs if run.layer.kv_source is None for mixer in run.layer.mixers)
+    return (model.n_params * _LEAST_BITS + sequences * kept * _LEAST_CACHE_BITS) / 8
+
+
+def _kept(mixer: Mixer, ctx_tokens: int) -> int:
+    """Elements of a layer's cache; states are the least of it."""
+    match mixer.kind:
+        case "full" | "sliding" | "chunked" | "mla" | "compressed":
+            return mixer.kept_tokens(ctx_tokens) * mixer.elems_per_token
+        case _:
+            return 0
 
 
 def _is_usual(gpu: Gpu) -> bool:

@@ -158,6 +158,9 @@ def _sized(case: Case, asked: int | None, start: Plan) -> Case:
             hint=f"lower it to --ctx {case.limit}, or choose a model with a longer context",
         )
     least = asked or max(1, min(LEAST_CTX, start.ctx_tokens if case.pasted else limit))
+    if not case.dialect.spellings["ctx_tokens"]:  # no command says how much is asked of it
+        start = start._replace(ctx_tokens=asked or start.ctx_tokens, sequences=case.least_sequences)
+        case = case._replace(base=case.base._replace(ctx_tokens=start.ctx_tokens, sequences=start.sequences))
     begin = start if case.pasted else _begun(case, start, asked or min(DEFAULT_CTX, limit))
     return case._replace(least_ctx=least, start=begin)
 
@@ -193,6 +196,3 @@ def estimate_of(case: Case, plan: Plan) -> tuple[str, ...]:
     words += ["--dtype", scheme] if scheme else []
     named = (node.model,) if node.model is not None else ()
     return ("kvplan", "estimate", *named, *words, "--", *rewriting.command(case, plan))
-
-
-__all__ = ["Asked", "Estimate", "cases", "estimate_of"]

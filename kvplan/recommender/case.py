@@ -1,7 +1,7 @@
 """One question to the recommender, settled: which engine, where from, how much at least, what must stay."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate, Options
@@ -14,10 +14,14 @@ GOALS = ("context", "concurrency", "latency", "throughput", "cost", "quality")
 
 
 class Spelling(NamedTuple):
-    """A flag: how kvplan writes it, and what else people write for it."""
+    """A flag: how kvplan writes it, and what else people write for it.
+
+    A ``flag`` has its value in the next word, a ``variable`` stands before the command as NAME=VALUE, a ``parameter`` behind it.
+    """
 
     flag: str
     others: tuple[str, ...] = ()
+    kind: Literal["flag", "variable", "parameter"] = "flag"
 
 
 class Dialect(Protocol):

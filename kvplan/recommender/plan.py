@@ -12,7 +12,8 @@ class Plan(NamedTuple):
     ``ctx_tokens`` a sequence may hold, ``sequences`` at once in each of ``dp`` replicas. ``weights`` names a form, ``cache`` an
     element type. ``step_tokens`` are computed at once. ``graphs`` False: none are captured. ``utilization`` is the share of a card
     that the engine may take. ``gpu_layers`` and ``cpu_moe``: layers on accelerators, and layers whose experts stay on the host; None
-    is the engine's choice. ``saved_prompts_mib`` is the host's memory for prompts that are done.
+    is the engine's choice. ``saved_prompts_mib`` is the host's memory for prompts that are done. ``attention`` is how scores are
+    computed and ``segments`` how PyTorch's allocator takes memory (``fixed``, ``expandable``), "" where an engine settles that itself.
     """
 
     ctx_tokens: int
@@ -28,6 +29,8 @@ class Plan(NamedTuple):
     gpu_layers: int | None = None
     cpu_moe: int | None = None
     saved_prompts_mib: int | None = None
+    attention: str = ""
+    segments: str = ""
 
     @property
     def cards(self) -> int:
@@ -41,13 +44,14 @@ KNOBS = Plan._fields
 class Form(NamedTuple):
     """A way that weights may lie: ``bits`` an element, ``how`` people come by it where no such checkpoint was named.
 
-    ``on_load``: the engine makes it of the checkpoint as it lies.
+    ``on_load``: the engine makes it of the checkpoint as it lies; ``named``: no flag says so, but what stands behind the model's name.
     """
 
     name: str
     bits: float
     on_load: bool = False
     how: str = ""
+    named: bool = False
 
     @property
     def needs_checkpoint(self) -> bool:

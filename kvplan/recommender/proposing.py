@@ -48,10 +48,10 @@ def changes(bench: Bench, plan: Plan) -> Iterator[Fix]:
 
 
 def _in_order(case: Case, plan: Plan) -> Sequence[str]:
-    """Knobs that differ, where layers lie before all else: what an engine would move then stays out of the effects."""
+    """Knobs with a flag that differ, where layers lie before all else: what an engine would move then stays out of the effects."""
     advised = [knob for move in moves() for knob in move.KNOBS]
     order = list(dict.fromkeys(("gpu_layers", "cpu_moe", *advised, *KNOBS)))
-    return [knob for knob in order if getattr(plan, knob) != getattr(case.base, knob)]
+    return [knob for knob in order if case.dialect.spellings.get(knob) and getattr(plan, knob) != getattr(case.base, knob)]
 
 
 def _flag(case: Case, knob: str, plan: Plan) -> tuple[str, str, str]:

@@ -3,6 +3,8 @@
 from kvplan.recommender.case import Case, Spelling
 from kvplan.recommender.plan import KNOBS, Form, Plan
 
+CONTAINERS = ("docker", "podman", "nerdctl")
+
 
 def command(case: Case, plan: Plan) -> tuple[str, ...]:
     """The case's command with what ``plan`` changes; flags that were not there come last, where both engines let them win."""
@@ -28,8 +30,9 @@ def differs(case: Case, knob: str, plan: Plan, other: Plan) -> bool:
 
 
 def on_paper(case: Case, plan: Plan) -> str | None:
-    """The scheme that the plan's weights lie in on paper alone, None where a checkpoint is there."""
-    return plan.weights if form(case, plan).needs_checkpoint else None
+    """The scheme that is said with the model's name: weights that lie so on paper alone, or that no flag says; else None."""
+    found = form(case, plan)
+    return plan.weights if found.needs_checkpoint or found.named else None
 
 
 def form(case: Case, plan: Plan) -> Form:
@@ -72,4 +75,16 @@ def _set(words: list[str], spelling: Spelling, value: str) -> None:
             words[i + 1 : i + 2] = [value]
         return
     if value:
-        words.extend((spelling.flag,) if value == "on" else (spelling.flag, value))
+        _add(words, spelling, value)
+
+
+def _add(words: list[str], spelling: Spelling, value: str) -> None:
+    """A word that was not there; variables of a container are said to it."""
+    match spelling.kind:
+        case "flag":
+            words.extend((spelling.flag,) if value == "on" else (spelling.flag, value))
+        case "parameter":
+            words.append(f"{spelling.flag}={value}")
+        case "variable":
+            at = next((i + 1 for i, word in enumerate(words) if word in ("run", "create") and words[i - 1] in CONTAINERS), None)
+            words[at or 0 : at or 0] = [f"{spelling.flag}={value}"] if at is None else ["-e", f"{spelling.flag}={value}"]

@@ -23,12 +23,17 @@ _ALIKE = 1.03
 def score(bench: Bench, trial: Trial) -> float:
     """Higher is better. Of a pasted command the fewest changes win first, where none of its goals was said."""
     case, plan = bench.case, trial.plan
-    each = _DOUBLINGS.get(case.goal or "", _WILLING)
+    each = _each(case)
     gained = math.log2(max(_EPSILON, value(bench, trial)))
     lost = each * (quality.risk(case, plan).weight + _eased(case, plan))
     unready = _CHECKPOINT if rewriting.form(case, plan).needs_checkpoint else 0.0
     changes = len(rewriting.changed(case, plan)) if case.pasted else 0
     return gained - lost - unready - math.log2(plan.pp) - changes * (_CHANGE if case.goal is None else each)
+
+
+def _each(case: Case) -> float:
+    """Doublings that a point of risk must bring; on a processor alone, where weights in 16 bits are a pain, also without a goal."""
+    return _WILLING if case.goal is None and not case.first.node.gpus else _DOUBLINGS.get(case.goal or "", _WILLING)
 
 
 def _eased(case: Case, plan: Plan) -> float:
@@ -65,10 +70,18 @@ def value(bench: Bench, trial: Trial) -> float:
     if goal == "latency":
         alone = bench.alone(plan).found or trial.found
         return 1 / (seconds_per_token(alone) or _read_bytes(alone) / 1e12)
+    at_once = plan.sequences * plan.dp
     if goal in ("throughput", "cost"):
-        per_s = tokens_per_s(trial.found) or plan.sequences * plan.dp
+        per_s = tokens_per_s(trial.found) or at_once * _pace(trial.found)
         return per_s / (plan.cards if goal == "cost" and not bench.case.whole_nodes else 1)
-    return plan.sequences * plan.dp
+    return at_once * (_pace(trial.found) if goal is None else 1)
+
+
+def _pace(found: Estimate) -> float:
+    """What smaller weights bring where a processor alone reads them, whose speed nobody said: each step waits for all of them."""
+    if found.node.gpus:
+        return 1.0
+    return 1e9 / max(1, sum(entry.size.best for entry in found.entries if entry.term == "weights"))
 
 
 def is_beaten(bench: Bench, trial: Trial, others: list[Trial]) -> bool:

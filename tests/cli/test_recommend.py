@@ -6,6 +6,12 @@ from typing import Any
 
 import pytest
 
+from kvplan.core.device import Gpu
+from kvplan.core.errors import UnavailableError
+from kvplan.estimator import Options
+from kvplan.recommender import anywhere
+from kvplan.recommender.dialects import dialect
+from kvplan.recommender.request import Request
 from tests.gguf.writing import header, llama, llama_tensors
 from tests.running import Run, refused
 
@@ -145,10 +151,43 @@ def test_wrong_requests(kvplan: Run, words: tuple[str, ...], said: str) -> None:
     assert said in refused(kvplan, "recommend", *words)
 
 
-def test_engines_without_settings_to_search(kvplan: Run) -> None:
-    ran = kvplan("recommend", "qwen3-8b", "--gpu", "l4", "--engine", "transformers")
-    assert ran.code == 3
-    assert "say --engine with one of: llama.cpp, vllm" in ran.err
+def test_engines_without_settings_to_search() -> None:
+    with pytest.raises(UnavailableError, match="not of slow-engine") as problem:
+        dialect("slow-engine")
+    assert problem.value.hint == "say --engine with one of: llama.cpp, ollama, transformers, vllm"
+
+
+def test_transformers_runs_what_bitsandbytes_makes_while_loading(kvplan: Run) -> None:
+    first = answer(kvplan, "llama-3.1-70b", "--gpu", "a100-80", "--engine", "transformers")["proposals"][0]
+    assert first["command"] == ["transformers", "llama-3.1-70b:bnb_8bit"]
+    assert not first["needs_checkpoint"]
+    ran = kvplan("recommend", "llama-3.1-70b", "--gpu", "a100-80", "--engine", "transformers")
+    assert "quantization_config=BitsAndBytesConfig(load_in_8bit=True)" in ran.out
+
+
+def test_of_a_transformers_run_the_attention_changes_first(kvplan: Run) -> None:
+    found = answer(kvplan, "--gpu", "l4", "--ctx", "8k", "--", "transformers", "qwen3-8b", "attn_implementation=eager")["proposals"][0]
+    assert found["command"] == ["transformers", "qwen3-8b", "attn_implementation=sdpa"]
+    assert [(change["flag"], change["from"], change["to"]) for change in found["changed_flags"]] == [
+        ("attn_implementation", "eager", "sdpa")
+    ]
+
+
+def test_ollama_says_sizes_in_variables_and_keeps_words_that_are_there(kvplan: Run) -> None:
+    first = answer(kvplan, "qwen3-8b", "--gpu", "l4", "--engine", "ollama")["proposals"][0]
+    assert first["command"][-3:] == ["ollama", "run", "qwen3-8b:bf16"]
+    assert {word.partition("=")[0] for word in first["command"][:-3]} == {"OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL"}
+    pasted = ("docker", "run", "-e", "OLLAMA_CONTEXT_LENGTH=24576", "ollama/ollama:0.34.2", "ollama", "run", "qwen3-8b:q8_0")
+    kept = ("--gpu", "rtx-3060-12", "--ctx", "24576", "--keep", "weights,num_gpu")
+    assert answer(kvplan, *kept, "--", *pasted)["proposals"][0]["command"] == [
+        *pasted[:2], "-e", "OLLAMA_KV_CACHE_TYPE=q8_0", *pasted[2:]
+    ]  # fmt: skip
+
+
+def test_a_processor_alone_gets_fewer_bits_unless_quality_is_the_goal(kvplan: Run) -> None:
+    host = ("qwen3-8b", "--gpu", "none", "--ram", "64GiB")
+    assert answer(kvplan, *host)["proposals"][0]["command"][2] == "qwen3-8b:q6_k"
+    assert answer(kvplan, *host, "--goal", "quality")["proposals"][0]["command"][2] == "qwen3-8b:bf16"
 
 
 def test_any_gpu(kvplan: Run) -> None:
@@ -245,3 +284,21 @@ def test_as_many_cards_as_a_command_takes_are_looked_for(kvplan: Run) -> None:
 def test_what_is_in_4_bits_already_stays_as_it_is(kvplan: Run) -> None:
     ran = kvplan("recommend", "gpt-oss-20b", "--gpu", "m4-max-128")
     assert "1. mxfp4_moe weights" in ran.out
+
+
+def test_no_node_is_tried_that_cannot_hold_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Qwen3-8B keeps 2 · 8 · 128 elements of a token in each of 36 layers: 2,048 tokens of 100,000 sequences are 6.9 TiB in 4 bits, more
+    than any eight cards have; those of 1,000 are 70.3 GiB, beside at least 3.3 GiB of weights."""
+    tried: list[int] = []
+
+    def served(_: Request, n: int, gpu: Gpu, __: float | None) -> tuple[()]:
+        tried.append(n * gpu.cuda_bytes)
+        return ()
+
+    monkeypatch.setattr(anywhere, "_served", served)
+    assert not anywhere.places(Request(Options(model="qwen3-8b", batch="100000", ctx="2048")))
+    assert not tried
+    assert not anywhere.places(Request(Options(model="qwen3-8b", batch="1000", ctx="2048")))
+    least = 1000 * 2048 * 36 * 2048 * 4 // 8 + 8_190_735_360 * 3.5 / 8
+    assert min(tried) > least
+    assert any(n_bytes < 1.2 * least for n_bytes in tried)

@@ -18,6 +18,8 @@ STARTS = [
     pytest.param("vllm serve gemma-3-27b --gpu-memory-utilization 0.97", {"gpu": "h200"}, id="vllm-windows"),
     pytest.param("vllm serve qwen3-30b-a3b", {"gpu": "h100-sxm:2"}, id="vllm-experts"),
     pytest.param("llama-server -m llama-3.1-8b -c 65536 -np 4 -ngl 33", {"gpu": "rtx-4090", "ram": "32GiB"}, id="llama.cpp"),
+    pytest.param("transformers qwen3-8b attn_implementation=eager", {"gpu": "l4", "ctx": "8k"}, id="transformers"),
+    pytest.param("OLLAMA_NUM_PARALLEL=4 ollama run qwen3-8b num_ctx=16384", {"gpu": "rtx-4090"}, id="ollama"),
     pytest.param("llama-server -m qwen3-32b -c 32768 -np 2", {"gpu": "none", "ram": "64GiB"}, id="llama.cpp-cpu"),
 ]
 

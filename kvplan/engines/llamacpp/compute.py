@@ -15,9 +15,9 @@ from kvplan.engines.llamacpp.context import Context
 from kvplan.engines.llamacpp.devices import CPU, Layout
 from kvplan.engines.llamacpp.frame import Frame
 from kvplan.engines.llamacpp.graphs.builder import Plan
+from kvplan.engines.llamacpp.graphs.growing import CELLS, Growing, Range
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.nodes import ALIGNMENT
-from kvplan.engines.llamacpp.graphs.sampled import Sampled
 from kvplan.engines.llamacpp.graphs.schedule import reserved
 from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import Settings
@@ -54,37 +54,44 @@ def compute(frame: Frame, settings: Settings, context: Context, pools: Mapping[K
     return Reserved(found, _spread(model, settings, context, layout, overridden))
 
 
-_known: Remembered[Sampled] = Remembered(4096)
+_known: Remembered[Growing] = Remembered(4096)
 
 
 def _graph(frame: Frame, settings: Settings, plan: Plan, n_copies: int) -> dict[int, int]:
     """Bytes by device but for the logits; graphs of one model object that differ in the cells of growing caches alone are known together.
 
-    Memory is rounded to 32 bytes, and so is only linear in numbers of cells that are multiples of that.
+    Memory is rounded to 32 bytes, and so is only a line over numbers of cells that are multiples of that.
     """
-    model, layout, overridden = frame.model, frame.layout, frame.weights.overridden
+    model, layout = frame.model, frame.layout
+    told = _staged.get(model, (frame,), lambda: _told(frame, settings))
     cells = plan.pools["full"][0] if "full" in plan.pools else 0
     growing = [kind for kind in _GROWING if kind in plan.pools and plan.pools[kind][0] == cells] if cells % ALIGNMENT == 0 else []
 
-    def lay_out(n: int) -> tuple[dict[int, int], bytes]:
-        sized = plan._replace(pools={kind: (n if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()})
-        stages = _staged.get(model, (layout, overridden, settings.offload_kqv), lambda: _told(model, settings, layout, overridden))
-        return reserved(graph_of(model.model_type, sized, stages, layout.output, 0), n_copies)
+    def lay_out(range_: Range) -> dict[int, int]:
+        sized = plan._replace(pools={kind: (CELLS if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()})
+        return reserved(graph_of(model.model_type, sized, told.stages, layout.output, 0), n_copies, range_)
 
     pools = tuple([(kind, 0 if kind in growing else own, streams) for kind, (own, streams) in plan.pools.items()])
-    key = (*plan[:5], pools, plan.k_type, plan.v_type, layout, overridden, settings.offload_kqv, n_copies)
-    return _known.get(model, key, lambda: Sampled(_CELLS)).peaks(cells, lay_out)
+    key = (*plan[:5], pools, plan.k_type, plan.v_type, told.alike, layout.output, n_copies)
+    return _known.get(model, key, Growing).peaks(cells, lay_out)
 
 
-_staged: Remembered[list[Stage]] = Remembered(256)
+class _Told(NamedTuple):
+    """Layers that tell what a graph takes; of one model object equal ones have an equal ``alike``, wherever layers left out lie."""
+
+    stages: list[Stage]
+    alike: tuple[object, ...]
 
 
-def _told(model: ModelSpec, settings: Settings, layout: Layout, overridden: frozenset[int]) -> list[Stage]:
-    return _telling(list(_stages(model, settings, layout, overridden)), 3 if layout.names else 1)
+_staged: Remembered[_Told] = Remembered(256)
+
+
+def _told(frame: Frame, settings: Settings) -> _Told:
+    stages = _telling(list(_stages(frame.model, settings, frame.layout, frame.weights.overridden)), 3 if frame.layout.names else 1)
+    return _Told(stages, tuple((id(layer), *devices) for layer, _, *devices in stages))
 
 
 _GROWING = ("full", "indexer")
-_CELLS = 256
 
 
 def pipelined(settings: Settings, layout: Layout) -> bool:

@@ -32,21 +32,46 @@ class Context(NamedTuple):
     cell_pad: int
 
 
-def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> Context:
-    """The context of ``settings``; ``n_ctx`` where ``--fit`` chose another.
+class Manner(NamedTuple):
+    """What of a context neither its length nor its slots change. ``every_row``: a batch may ask for logits of each token, as tools do;
+    a server asks for one row for each slot and each of its ``drafted`` tokens."""
+
+    rules: Rules
+    causal: bool
+    every_row: bool
+    drafted: int
+    n_rollback: int
+    flash_attn: bool
+    cell_pad: int
+
+
+def manner(model: ModelSpec, settings: Settings) -> Manner:
+    """How contexts of these settings are made, whatever their sizes."""
+    rules, flash = rules_for(settings.version)[0], flash_attn(model, settings)
+    return Manner(
+        rules=rules,
+        causal=causal(model),
+        every_row=settings.app in _LIBRARY or settings.embeddings or not rules.row_per_slot,
+        drafted=settings.drafting.n_max if settings.drafting else 0,
+        n_rollback=rollback(model, settings),
+        flash_attn=flash,
+        cell_pad=_cell_pad(rules, flash_attn=flash),
+    )
+
+
+def resolved(model: ModelSpec, settings: Settings, known: Manner | None = None) -> Context:
+    """The context of ``settings``, of which ``known`` may be the manner.
 
     Source: llama.cpp b11434 src/llama-context.cpp, llama_context::llama_context; tools/server/server.cpp (n_outputs_max).
     """
-    asked = n_ctx or settings.n_ctx or model.max_ctx_tokens or _DEFAULT_CTX
-    n_seq = settings.n_parallel
-    n_batch = min(asked, settings.n_batch) if causal(model) else settings.n_batch
+    rules, causes, every_row, drafted, n_rollback, flash, cell_pad = known or manner(model, settings)
+    asked, n_seq = settings.n_ctx or model.max_ctx_tokens or _DEFAULT_CTX, settings.n_parallel
+    n_batch = min(asked, settings.n_batch) if causes else settings.n_batch
     n_ubatch = min(n_batch, settings.n_ubatch or n_batch)
-    rules = rules_for(settings.version)[0]
     padded = ceil_to(asked, rules.ctx_pad)
     each = ceil_div(padded, n_seq) if rules.cell_pad == "flash_attn" else max(1, padded // n_seq)  # rounded up where cells are padded alone
     n_ctx_seq = padded if settings.kv_unified else ceil_to(each, rules.ctx_pad)
     n_tokens = ceil_to(min(asked, n_ubatch), n_seq)
-    flash = flash_attn(model, settings)
     return Context(
         n_ctx=padded if settings.kv_unified else max(padded, n_ctx_seq * n_seq),
         n_ctx_seq=n_ctx_seq,
@@ -55,11 +80,11 @@ def resolved(model: ModelSpec, settings: Settings, n_ctx: int | None = None) -> 
         n_batch=n_batch,
         n_ubatch=n_ubatch,
         n_tokens=n_tokens,
-        n_outputs=min(n_tokens, _most_outputs(settings, n_batch)),
+        n_outputs=min(n_tokens, n_batch if every_row else min(n_batch, n_seq * (1 + drafted))),
         n_kept=n_seq,
-        n_rollback=rollback(model, settings),
+        n_rollback=n_rollback,
         flash_attn=flash,
-        cell_pad=_cell_pad(rules, flash_attn=flash),
+        cell_pad=cell_pad,
     )
 
 
@@ -76,14 +101,6 @@ def _cell_pad(rules: Rules, *, flash_attn: bool) -> int:
 def causal(model: ModelSpec) -> bool:
     """Whether tokens see earlier ones alone; models without any cache are encoders."""
     return any(run.layer.mixers for run in model.runs)
-
-
-def _most_outputs(settings: Settings, n_batch: int) -> int:
-    """Rows of logits that a batch may ask for: one for each token in tools, in a server one for each slot and drafted token."""
-    if settings.app in _LIBRARY or settings.embeddings or not rules_for(settings.version)[0].row_per_slot:
-        return n_batch
-    drafted = settings.drafting.n_max if settings.drafting else 0
-    return min(n_batch, settings.n_parallel * (1 + drafted))
 
 
 def flash_attn(model: ModelSpec, settings: Settings) -> bool:

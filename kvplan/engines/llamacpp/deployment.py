@@ -1,13 +1,13 @@
 """One model on llama.cpp with resolved settings on one node: its buffers, its ledger, its words."""
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Held
+from kvplan.core.remembered import cached
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import advice, entries, log, report
 from kvplan.engines.llamacpp.devices import CPU
@@ -27,17 +27,17 @@ class Deployment:
         """Nothing is computed before it is asked for."""
         self._asked = model, settings, node
 
-    @cached_property
+    @cached
     def _laid(self) -> Laid:
         model, settings, node = self._asked
         return laid_out(model, settings, node)
 
-    @cached_property
+    @cached
     def refusals(self) -> tuple[Refusal, ...]:
         """What llama.cpp says no to."""
         return self._laid.frame.refusals[self._laid.settings.n_parallel > MAX_SEQUENCES]
 
-    @cached_property
+    @cached
     def findings(self) -> tuple[Finding, ...]:
         """What the flags do that they don't show."""
         (model, asked, node), n_ctx = self._asked, self._laid.settings.n_ctx
@@ -46,12 +46,12 @@ class Deployment:
             *advice.moved(model, asked, self._laid.settings),
         )
 
-    @cached_property
+    @cached
     def not_modeled(self) -> tuple[NotModeled, ...]:
         """Adapters, projectors, drafters that were not read."""
         return not_modeled(self._laid)
 
-    @cached_property
+    @cached
     def _entries(self) -> tuple[Entry, ...]:
         return tuple(entries.of_process(self._laid))
 
@@ -65,7 +65,7 @@ class Deployment:
             return ZERO
         return self._needs.get(place, ZERO)
 
-    @cached_property
+    @cached
     def _needs(self) -> dict[str, Interval]:
         return needs(self._laid)
 

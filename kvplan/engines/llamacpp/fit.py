@@ -4,14 +4,17 @@ Source: llama.cpp b11434 common/fit.cpp: memory is measured at the least and at 
 line between them; where that is still too much, layers stay on the host.
 """
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 
 from kvplan.core.device import Node
 from kvplan.core.model import ModelSpec
+from kvplan.engines.llamacpp.cache import Pool
 from kvplan.engines.llamacpp.devices import CPU
-from kvplan.engines.llamacpp.frame import frame
+from kvplan.engines.llamacpp.frame import Frame, frame
 from kvplan.engines.llamacpp.laid import Laid
 from kvplan.engines.llamacpp.projector import projector
+from kvplan.engines.llamacpp.rows import Kind
 from kvplan.engines.llamacpp.settings import AUTO_LAYERS, Settings
 
 _STEP = 256
@@ -56,45 +59,51 @@ def _moved(model: ModelSpec, settings: Settings, node: Node) -> Laid:
 
     llama.cpp moves parts of a layer's experts too and so keeps a little more on devices.
     """
-    budget = frame(model, settings, node).budget
-
-    def fits(laid: Laid) -> bool:
-        held = _in_buffers(laid)
-        return held <= budget and held + _computing(laid) <= budget  # most of what is too much is so without its graph
-
-    whole = Laid(model, settings, node)
-    if fits(whole):
+    whole, n_layers = Laid(model, settings, node), model.n_layers
+    if _fits(whole):
         return whole
-    n_layers = model.n_layers
+    n_cpu_moe = 0
     if any(ffn.kind == "moe" for run in model.runs for ffn in run.layer.ffns):
-        if fits(whole.moved(settings._replace(n_cpu_moe=n_layers))):
-            return _least(fits, lambda n: whole.moved(settings._replace(n_cpu_moe=n)), n_layers)
-        settings = settings._replace(n_cpu_moe=n_layers)
-    return _least(fits, lambda n: whole.moved(settings._replace(n_gpu_layers=n_layers + 1 - n)), n_layers + 1)
+        if _fits(whole.placed(AUTO_LAYERS, n_layers)):
+            return _least(whole, lambda n: (AUTO_LAYERS, n), n_layers)
+        n_cpu_moe = n_layers
+    return _least(whole, lambda n: (n_layers + 1 - n, n_cpu_moe), n_layers + 1)
 
 
-def _least(fits: Callable[[Laid], bool], moved: Callable[[int], Laid], most: int) -> Laid:
-    """Of what is made of numbers up to ``most`` the first from which on it fits; that of ``most`` where nothing does."""
-    low, high, found = 0, most, None
+def _least(whole: Laid, placed: Callable[[int], tuple[int, int]], most: int) -> Laid:
+    """Of what is ``placed`` by numbers up to ``most`` the first from which on it fits; that of ``most`` where nothing does.
+
+    Most of what is too much is so without its graph: the search begins where model and caches fit.
+    """
+    frame, pools = whole.frame, whole.pools
+    low = bisect_left(range(most), True, key=lambda n: _in_buffers(frame.placed(*placed(n)), pools) <= frame.budget)  # noqa: FBT003
+    high, step = low, 1
+    found = whole.placed(*placed(high))
+    while high < most and not _fits(found):
+        low, high, step = high + 1, min(most, high + step), 2 * step
+        found = whole.placed(*placed(high))
     while low < high:
-        middle = (low + high) // 2
-        tried = moved(middle)
-        if fits(tried):
-            high, found = middle, tried
+        tried = whole.placed(*placed((low + high) // 2))
+        if _fits(tried):
+            high, found = (low + high) // 2, tried
         else:
-            low = middle + 1
-    return found or moved(most)
+            low = (low + high) // 2 + 1
+    return found
+
+
+def _fits(laid: Laid) -> bool:
+    held, budget = _in_buffers(laid.frame, laid.pools), laid.frame.budget
+    return held <= budget and held + _computing(laid) <= budget
 
 
 def _on_devices(laid: Laid) -> int:
     """Model, caches and graphs on devices: what it calls projected."""
-    return _in_buffers(laid) + _computing(laid)
+    return _in_buffers(laid.frame, laid.pools) + _computing(laid)
 
 
-def _in_buffers(laid: Laid) -> int:
+def _in_buffers(frame: Frame, pools: Mapping[Kind, Pool]) -> int:
     """Model and caches on devices."""
-    pools = laid.pools
-    return laid.frame.device_weights + sum([n_bytes * pools[kind].n_cells for kind, n_bytes in laid.frame.device_cells])
+    return frame.device_weights + sum([n_bytes * pools[kind].n_cells for kind, n_bytes in frame.device_cells])
 
 
 def _computing(laid: Laid) -> int:

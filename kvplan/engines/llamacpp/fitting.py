@@ -45,7 +45,7 @@ def _fitting(laid: Laid, entries: tuple[Entry, ...]) -> Callable[[Settings], boo
     rates += [(copy.kind, laid.place(buffer), copy.cell_bytes) for buffer, copy in laid.copies.items()]
 
     def fits(settings: Settings) -> bool:
-        context = resolved(laid.model, settings)
+        context = resolved(laid.model, settings, laid.frame.manner)
         pools = {kind: pool(row, settings, context) for kind, row in kinds.items()}
         more = max(0, sum(masks(context, pools)) - before)
         left = {place: n_bytes - more for place, n_bytes in kept.items()}

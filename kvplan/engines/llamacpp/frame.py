@@ -1,15 +1,14 @@
 """What a model, its placement and its cache types come to, whatever the context and the slots: found once for many of those."""
 
-from functools import cached_property
-
 from kvplan.core.device import Node
 from kvplan.core.ledger import Refusal
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Held
-from kvplan.core.remembered import Remembered
+from kvplan.core.pace import Held, by_place
+from kvplan.core.remembered import Remembered, cached
 from kvplan.core.units import MIB
 from kvplan.engines.llamacpp import loading, refusals, tables
 from kvplan.engines.llamacpp.cache import Rate, kinds, rates
+from kvplan.engines.llamacpp.context import Manner, manner
 from kvplan.engines.llamacpp.devices import CPU, Layout, layout
 from kvplan.engines.llamacpp.placement import pinned
 from kvplan.engines.llamacpp.rows import Kind, Row
@@ -24,40 +23,53 @@ class Frame:
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
         """Nothing is computed yet."""
         self.model, self._settings, self._node = model, settings, node
+        self._placed: dict[tuple[int, int], Frame] = {}
 
-    @cached_property
+    def placed(self, n_gpu_layers: int, n_cpu_moe: int) -> "Frame":
+        """The same with other layers, and experts, on the host."""
+        key = n_gpu_layers, n_cpu_moe
+        if key not in self._placed:
+            self._placed[key] = Frame(self.model, self._settings._replace(n_gpu_layers=n_gpu_layers, n_cpu_moe=n_cpu_moe), self._node)
+        return self._placed[key]
+
+    @cached
+    def manner(self) -> Manner:
+        """How its contexts are made."""
+        return manner(self.model, self._settings)
+
+    @cached
     def layout(self) -> Layout:
         """The device of each block."""
         return layout(self._settings, self._node, tables.n_blocks(self.model))
 
-    @cached_property
+    @cached
     def weights(self) -> loading.Loaded:
         """The model's buffers."""
         return loading.loaded(self.model, self._settings, self.layout)
 
-    @cached_property
+    @cached
     def device_weights(self) -> int:
         """Bytes of weights on devices."""
         return sum(n_bytes for name, n_bytes in self.weights.buffers.items() if name in self.layout.names)
 
-    @cached_property
+    @cached
     def budget(self) -> int:
         """Free bytes of all devices less the margin that ``--fit`` leaves on each."""
         settings, places = self._settings, self._node.places()
         margins = [*settings.fit_target_mib, *settings.fit_target_mib[-1:] * len(settings.devices)]
         return sum((places[index].usable_bytes or 0) - margin * MIB for index, margin in zip(settings.devices, margins, strict=False))
 
-    @cached_property
+    @cached
     def rates(self) -> tuple[Rate, ...]:
         """Bytes of cells by layer."""
         return rates(self.model, self._settings)
 
-    @cached_property
+    @cached
     def kinds(self) -> dict[Kind, Row]:
         """The first row of each kind of cache."""
         return kinds(self.rates)
 
-    @cached_property
+    @cached
     def widths(self) -> dict[str, int]:
         """Elements of the widest value in each kind of cache."""
         found: dict[str, int] = {}
@@ -65,7 +77,7 @@ class Frame:
             found[rate.row.kind] = max(found.get(rate.row.kind, 0), rate.row.v_elems)
         return found
 
-    @cached_property
+    @cached
     def cells(self) -> tuple[tuple[Kind, str, int], ...]:
         """Bytes of a cell of each kind of cache by buffer, over all layers."""
         found: dict[tuple[Kind, str], int] = {}
@@ -77,23 +89,23 @@ class Frame:
                 found[key] = found.get(key, 0) + blocks.count(device) * (rate.k_bytes + rate.v_bytes)
         return tuple((*key, n_bytes) for key, n_bytes in found.items())
 
-    @cached_property
+    @cached
     def device_cells(self) -> tuple[tuple[Kind, int], ...]:
         """Those on devices."""
         return tuple((kind, n_bytes) for kind, name, n_bytes in self.cells if name in self.layout.names)
 
-    @cached_property
+    @cached
     def host_buffer(self) -> str:
         """What the host's compute and output buffers are called: pinned memory of the first device, where there is one."""
         return pinned(self.layout) if self.layout.names and self._settings.pinned_host else "CPU"
 
-    @cached_property
+    @cached
     def held(self) -> Held:
         """What steps read."""
-        weights = {self.place(buffer): n_bytes for buffer, n_bytes in self.weights.buffers.items()}
-        return Held(tuple(weights.items()), self._settings.type_k, self._settings.type_v)
+        weights = by_place((self.place(buffer), n_bytes) for buffer, n_bytes in self.weights.buffers.items())
+        return Held(weights, self._settings.type_k, self._settings.type_v)
 
-    @cached_property
+    @cached
     def refusals(self) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
         """What stops it with as many slots as it takes, and with more."""
         few, many = (self._settings._replace(n_parallel=n) for n in (1, refusals.MAX_SEQUENCES + 1))
@@ -103,7 +115,7 @@ class Frame:
         """The place of a buffer: gpu0 … for devices, else the host."""
         return self._places.get(buffer, "host")
 
-    @cached_property
+    @cached
     def _places(self) -> dict[str, str]:
         return {name: f"gpu{index}" for name, index in zip(self.layout.names, self._settings.devices, strict=True)}
 

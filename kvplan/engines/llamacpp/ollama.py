@@ -11,6 +11,7 @@ from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Finding
 from kvplan.core.model import ModelSpec
+from kvplan.core.remembered import Remembered, once
 from kvplan.core.units import GIB, MIB
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp import command, ollama_command, ollama_spelled, resolve
@@ -41,12 +42,21 @@ class OllamaEngine(LlamaCppEngine):
 
     def resolve(self, parsed: Parsed, load: Workload, model: ModelSpec, node: Node, version: str) -> Settings:
         """The settings of the llama-server that it starts. Raises RequestError for a release that is not modeled."""
-        said, build = Said(parsed.flags), build_of(version)
-        inherited = {flag.name: flag.value for flag in parsed.flags if flag.name.startswith("LLAMA_ARG_")}
-        started = command.parse(("llama-server", "-m", "m", *_server(said, load, model, node)), inherited, build)
-        flags = (*started.flags, *said.among(resolve.KV_TYPES))
-        settings = resolve.resolve(started._replace(flags=flags, model=parsed.model), load, model, node, build)
-        return settings._replace(app="ollama", gpu_overhead_bytes=said.number("OLLAMA_GPU_OVERHEAD", 0))
+        said = Said(parsed.flags)
+        parallel = max(1, said.number("OLLAMA_NUM_PARALLEL", 1 if command.APP in said else load.batch))
+        ctx = _num_ctx(said, model, node) if command.APP in said else load.ctx_tokens
+        flash = said.word("OLLAMA_FLASH_ATTENTION")
+        batch = said.number("num_batch", 0) or _num_batch(ctx * parallel, model, node, said, flash=flash != "false")
+
+        def started() -> Settings:
+            build = build_of(version)
+            inherited = {flag.name: flag.value for flag in parsed.flags if flag.name.startswith("LLAMA_ARG_")}
+            server = command.parse(("llama-server", "-m", "m", *_server(said, node, (ctx, parallel, batch))), inherited, build)
+            flags = (*server.flags, *said.among(resolve.KV_TYPES))
+            settings = resolve.resolve(server._replace(flags=flags, model=parsed.model), load, model, node, build)
+            return settings._replace(app="ollama", gpu_overhead_bytes=said.number("OLLAMA_GPU_OVERHEAD", 0))
+
+        return _known.get(model, (parsed, node, version, parallel, batch), started)._replace(n_ctx=ctx * parallel)
 
     def command(self, settings: Settings) -> tuple[str, ...]:
         """The variables and parameters that give these settings."""
@@ -90,22 +100,22 @@ def _newer(version: str) -> Iterator[Finding]:
         yield Finding("KV330", "warning", message, "compare with the buffer sizes in its log")
 
 
-def _server(said: Said, load: Workload, model: ModelSpec, node: Node) -> Iterator[str]:
-    """The words behind llama-server, in Ollama's order."""
-    parallel = max(1, said.number("OLLAMA_NUM_PARALLEL", 1 if command.APP in said else load.batch))
-    ctx = _num_ctx(said, model, node) if command.APP in said else load.ctx_tokens
-    flash = said.word("OLLAMA_FLASH_ATTENTION")
+_known: Remembered[Settings] = Remembered(1024)
+"""What contexts have in common."""
+
+
+def _server(said: Said, node: Node, sizes: tuple[int, int, int]) -> Iterator[str]:
+    """The words behind llama-server, in Ollama's order; ``sizes`` are a sequence's context, sequences, and tokens of a step."""
+    ctx, parallel, batch = sizes
+    flash, types, layers = said.word("OLLAMA_FLASH_ATTENTION"), said.word("OLLAMA_KV_CACHE_TYPE"), said.number("num_gpu", -1)
     yield from ("-c", str(ctx * parallel), "-np", str(parallel))
     yield from _drafted(said)
     for adapter in said.among("adapter"):
         yield from ("--lora", adapter.value)
     yield from _load_mode(said, node)
-    types = said.word("OLLAMA_KV_CACHE_TYPE")
     yield from ("-ctk", types, "-ctv", types) if types else ()
     yield from ("-fa", "auto" if flash is None else "on" if flash == "true" else "off")
-    batch = said.number("num_batch", 0) or _num_batch(ctx * parallel, model, node, said, flash=flash != "false")
     yield from ("-b", str(batch), "-ub", str(batch))
-    layers = said.number("num_gpu", -1)
     yield from ("-ngl", str(layers)) if layers >= 0 else ()
     yield from ("-sm", "none", "-mg", str(said.number("main_gpu", 0))) if "main_gpu" in said else ()
 
@@ -151,13 +161,19 @@ def _fits(batch: int, predicted: int, free: int) -> bool:
 
 def _predicted_bytes(model: ModelSpec, n_ctx: int) -> int:
     """Weights, and a cache in 16 bits with heads of hidden_size / n_heads; no compute buffer. Source: llm.PredictServerVRAM."""
-    weights = model.checkpoint.n_bytes if model.checkpoint else model.weight_bytes
-    cache = 0
+    weights, each = _predicted_rates(model)
+    return weights + n_ctx * each
+
+
+@once
+def _predicted_rates(model: ModelSpec) -> tuple[int, int]:
+    """Bytes of the weights and of a token."""
+    each = 0
     for layer in model.layers():
         for mixer in layer.mixers:
             if mixer.kind in ("full", "sliding", "chunked"):
-                cache += 2 * 2 * n_ctx * mixer.n_kv_heads * (model.hidden_size // mixer.n_heads)
-    return weights + cache
+                each += 2 * 2 * mixer.n_kv_heads * (model.hidden_size // mixer.n_heads)
+    return (model.checkpoint.n_bytes if model.checkpoint else model.weight_bytes), each
 
 
 ENGINE = OllamaEngine()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Node
 from kvplan.core.engine import Capacity
-from kvplan.core.ledger import ZERO, Entry, Interval, KvPlan, Phases, exactly
+from kvplan.core.ledger import ZERO, Entry, Interval, KvPlan, Phases
 from kvplan.core.model import ModelSpec
 from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
@@ -71,6 +71,7 @@ class Deployment:
         if portion:
             self._place, self._footprint, self._weights, self._kept = portion[:4]
         self._unpacked = unpacked.unpacked(loaded, self._footprint.plan.elem_bytes)
+        self._unpacks = not unpacked.is_nothing(self._unpacked)
         self._assistant = Assistant(model.draft, settings, capability) if model.draft and settings.assistant else None
         self._load_peak = loading.peak(loaded, self._weights.size.best, settings.dtype, rules)
         self.findings = (*notes.findings(model, settings, node, rules, newer=newer), *held)
@@ -100,7 +101,7 @@ class Deployment:
         found.append(entries.activations(plan, load, peaks, self._activations(peaks), moment))
         if self._assistant:
             found.append(self._assistant.entry(load))
-        if not unpacked.is_nothing(self._unpacked):
+        if self._unpacks:
             found.append(unpacked.entry(self._unpacked, load.batch * load.prompt_tokens))
         if peaks.logits:
             found.append(entries.logits(plan, load, peaks.logits))
@@ -116,16 +117,19 @@ class Deployment:
             return ZERO
         peaks = self._footprint.peaks(load, bound=True)
         low, best, high = self._constant
-        parts = [self._cache(load, peaks), self._activations(peaks), exactly(peaks.state + peaks.logits)]
-        parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
+        held = peaks.state + peaks.logits
+        low, best, high = low + held, best + held, high + held
+        parts = [self._cache(load, peaks), self._activations(peaks)]
+        if self._unpacks:
+            parts.append(self._unpacked.size(load.batch * load.prompt_tokens))
         if self._assistant:
             parts.append(self._assistant.entry(load).size)
         if self._passing:
             parts.append(self._passing.size(peaks, load))
         if self._reserved:
             parts.append(self._reserved.segments.size(self._reserved.load(peaks, load)))
-        for part in parts:
-            low, best, high = low + part.low, best + part.best, high + part.high
+        for part_low, part_best, part_high in parts:
+            low, best, high = low + part_low, best + part_best, high + part_high
         return Interval(low, best, high)
 
     def usable_bytes(self, place: str) -> int | None:

@@ -32,6 +32,6 @@ def said(before: Plan, after: Plan, case: Case) -> Iterator[Finding]:
     """How it comes about."""
     now = form(case, after)
     if after.weights != before.weights and now.bits < MOST_BITS:
-        how = "made while it loads" if now.on_load else now.how
+        how = now.how or "made while it loads"
         message = f"weights in about {now.bits:g} bits ({after.weights}): more bits do not fit here, or leave too little to the cache"
         yield Finding("KV429", "note", message, how)

@@ -32,5 +32,5 @@ def said(before: Plan, after: Plan, case: Case) -> Iterator[Finding]:
     """How it comes about."""
     now = form(case, after)
     if after.weights != before.weights and LEAST_BITS <= now.bits <= MOST_BITS:
-        how = "made while it loads" if now.on_load else now.how
+        how = now.how or "made while it loads"
         yield Finding("KV427", "note", f"weights in {now.bits:g} bits ({after.weights}) before any in 4", how)

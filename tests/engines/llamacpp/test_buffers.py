@@ -140,6 +140,13 @@ def test_experts_stay_on_the_host_where_that_is_asked_for() -> None:
     assert "CPU_REPACK" not in dense
 
 
+def test_all_buffers_of_a_place_are_read_by_its_steps() -> None:
+    """On the host the table and the norms as they are, beside them everything else in the processor's layout."""
+    table = Checkpoint("gguf", "headers", 1, 0, 0, (), SMALL[:-1])
+    found = Deployment(LLAMA2._replace(checkpoint=table), BASE, NOWHERE).held()
+    assert found.weights == (("host", TABLE + 1024 + 128 + 2 * Q + 2 * EXPERTS + TABLE),)
+
+
 def test_pinned_memory_goes_before_repacking() -> None:
     pinned = ON_ONE._replace(n_gpu_layers=1, pinned_host=True)
     assert set(placed(pinned)) == {"CPU", "CUDA0"}

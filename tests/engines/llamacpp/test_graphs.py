@@ -9,6 +9,7 @@ from kvplan.core.model import DenseFfn, Ffn, Layer, MoeFfn, WeightGroup
 from kvplan.core.workload import Workload
 from kvplan.engines.llamacpp.deployment import Deployment
 from kvplan.engines.llamacpp.graphs.builder import Plan
+from kvplan.engines.llamacpp.graphs.growing import Range
 from kvplan.engines.llamacpp.graphs.memory import Arena, peaks
 from kvplan.engines.llamacpp.graphs.model import Stage, graph_of
 from kvplan.engines.llamacpp.graphs.nodes import HOST, Graph
@@ -49,7 +50,7 @@ CASES: list[tuple[str, Mixer | None, Ffn | None, tuple[str, ...]]] = [
 
 
 def sized(plan: Plan, arch: str, stages: list[Stage], output: int = HOST, n_copies: int = 1) -> dict[int, int]:
-    return reserved(graph_of(arch, plan, stages, output, 0), n_copies)[0]
+    return reserved(graph_of(arch, plan, stages, output, 0), n_copies, Range(0))
 
 
 def stage(mixer: Mixer | None, ffn: Ffn | None, names: tuple[str, ...], device: int = HOST) -> Stage:
@@ -94,12 +95,12 @@ def test_what_stays_beside_the_stream_is_counted_once() -> None:
 
 def test_logits_are_part_of_a_graph_where_they_are_asked_for() -> None:
     layers = [stage(FULL, DENSE, USUAL)]
-    whole = reserved(graph_of("llama", PLAN, layers, HOST, 50_000), 1)[0][HOST]
+    whole = reserved(graph_of("llama", PLAN, layers, HOST, 50_000), 1, Range(0))[HOST]
     assert whole > 50_000 * 64 * 4
 
 
 def test_memory_is_handed_out_by_best_fit() -> None:
-    arena = Arena(bytearray())
+    arena = Arena(Range(0))
     first, second, third, _ = arena.take(64), arena.take(32), arena.take(96), arena.take(32)
     arena.give(first, 64)
     arena.give(third, 96)
@@ -163,7 +164,7 @@ def test_only_a_view_from_the_beginning_gives_its_memory_away(shift: int, peak: 
     graph.expand(graph.over(graph.view(graph.op((64,)), 64, shift=shift)))
     for node in graph.nodes:
         node.device = HOST
-    assert peaks(graph.nodes, ())[0] == {HOST: peak}
+    assert peaks(graph.nodes, (), Range(0)) == {HOST: peak}
 
 
 def test_a_part_gives_nothing_away() -> None:
@@ -172,4 +173,4 @@ def test_a_part_gives_nothing_away() -> None:
     graph.expand(graph.over(graph.view(graph.op((64,)), 64, whole=False)))
     for node in graph.nodes:
         node.device = HOST
-    assert peaks(graph.nodes, ())[0][HOST] >= 2 * 64 * 4
+    assert peaks(graph.nodes, (), Range(0))[HOST] >= 2 * 64 * 4

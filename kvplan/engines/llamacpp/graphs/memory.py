@@ -1,12 +1,13 @@
 """How much memory a graph takes while it runs: blocks handed out by best fit, and handed back once nobody reads them.
 
-What was decided on the way is kept as a trail: one byte for the outcome of each comparison of sizes or offsets. See ``sampled``.
+Sizes and offsets may be lines over the cells of a cache, and so only ``Range`` compares them. See ``growing``.
 
 Source: ggml 0.26 src/ggml-alloc.c, ggml_dyn_tallocr_alloc, ggml_dyn_tallocr_free_bytes, ggml_gallocr_alloc_graph_impl.
 """
 
 from collections.abc import Sequence
 
+from kvplan.engines.llamacpp.graphs.growing import Range
 from kvplan.engines.llamacpp.graphs.nodes import Node
 
 _ENDLESS = 1 << 60
@@ -15,50 +16,43 @@ _ENDLESS = 1 << 60
 class Arena:
     """One device's memory: ``free`` are [offset, size] in order, the last without an end. ``peak`` is what it grew to."""
 
-    __slots__ = ("free", "peak", "trail")
+    __slots__ = ("free", "peak", "sign")
 
-    def __init__(self, trail: bytearray) -> None:
+    def __init__(self, cells: Range) -> None:
         """All free."""
         self.free = [[0, _ENDLESS]]
         self.peak = 0
-        self.trail = trail
+        self.sign = cells.sign
 
     def take(self, n_bytes: int) -> int:
         """The offset of ``n_bytes``, in the smallest hole that holds them, of equals the last, else at the end."""
-        best, best_size, decide = len(self.free) - 1, _ENDLESS, self.trail.append
-        for i in range(best):
-            size = self.free[i][1]
-            if n_bytes > size:
-                decide(0)
-            elif size > best_size:
-                decide(1)
-            else:
-                decide(2)
-                best, best_size = i, size
-        block = self.free[best]
+        free, sign = self.free, self.sign
+        end = best = len(free) - 1
+        for i in range(end):
+            size = free[i][1]
+            if sign(size - n_bytes) >= 0 and (best == end or sign(size - free[best][1]) <= 0):
+                best = i
+        block = free[best]
         offset = block[0]
         block[0] += n_bytes
-        block[1] -= n_bytes
-        decide(block[1] == 0)
-        if not block[1]:
-            del self.free[best]
-        stop = offset + n_bytes
-        decide(stop > self.peak)
-        if stop > self.peak:
-            self.peak = stop
+        if best != end:
+            block[1] -= n_bytes
+            if not sign(block[1]):
+                del free[best]
+        elif sign(block[0] - self.peak) > 0:
+            self.peak = block[0]
         return offset
 
     def give(self, offset: int, n_bytes: int) -> None:
         """Back, merged with what is free beside it."""
-        free, stop = self.free, offset + n_bytes
+        free, sign, stop = self.free, self.sign, offset + n_bytes
         at = 0
-        while free[at][0] < offset:
+        while sign(free[at][0] - offset) < 0:
             at += 1
         after = free[at]
+        joins_after = not sign(after[0] - stop)
         before = free[at - 1] if at else None
-        joins_before, joins_after = before is not None and before[0] + before[1] == offset, after[0] == stop
-        self.trail += bytes((at & 255, at >> 8, joins_before, joins_after))
-        if before is not None and joins_before:
+        if before is not None and not sign(before[0] + before[1] - offset):
             before[1] += n_bytes
             if joins_after:
                 before[1] += after[1]
@@ -70,61 +64,49 @@ class Arena:
             free.insert(at, [offset, n_bytes])
 
 
-def peaks(nodes: Sequence[Node], leaves: Sequence[Node]) -> tuple[dict[int, int], bytes]:
-    """Bytes by device that computing ``nodes`` in order takes, and the trail; ``leaves`` are there from the beginning."""
-    trail = bytearray()
+def peaks(nodes: Sequence[Node], leaves: Sequence[Node], cells: Range) -> dict[int, int]:
+    """Bytes by device that computing ``nodes`` in order takes; ``leaves`` are there from the beginning."""
     arenas: dict[int, Arena] = {}
     for leaf in leaves:
-        _place(leaf, arenas, trail)
+        _place(leaf, arenas, cells)
     for node in nodes:
         if node.root is not None:
             node.root.views += 1
         for source in node.sources:
             source.readers += 1
     for node in nodes:
-        if node.root is None and not node.own and not node.external and not (node.in_place and _taken_over(node, trail)):
-            _place(node, arenas, trail)
+        if node.root is None and not node.own and not node.external and not (node.in_place and _taken_over(node, cells)):
+            _place(node, arenas, cells)
         for source in node.sources:
             source.readers -= 1
             if not source.readers and not source.views:
                 _release(source, arenas)
-    return {device: arena.peak for device, arena in arenas.items()}, bytes(trail)
+    return {device: arena.peak for device, arena in arenas.items()}
 
 
-def _place(node: Node, arenas: dict[int, Arena], trail: bytearray) -> None:
+def _place(node: Node, arenas: dict[int, Arena], cells: Range) -> None:
     arena = arenas.get(node.device)
     if arena is None:
-        arena = arenas[node.device] = Arena(trail)
+        arena = arenas[node.device] = Arena(cells)
     node.own = True
     node.offset = arena.take(node.n_bytes)
 
 
-def _taken_over(node: Node, trail: bytearray) -> bool:
+def _taken_over(node: Node, cells: Range) -> bool:
     """Whether the node got the memory of a source; views are followed to what they look at, from its beginning on."""
     for source in node.sources:
-        trail.append(_order(source.layout, node.layout))
-        if source.layout != node.layout or source.readers != 1 or source.views:
+        if source.readers != 1 or source.views or not cells.equal(source.layout, node.layout):
             continue
         owner = source
         if source.root is not None:
             owner = source.root
             if owner.views != 1 or owner.readers or source.shift:
                 continue
-        trail.append(_order(owner.n_bytes, node.n_bytes))
-        if owner.own and not owner.is_kept and owner.n_bytes == node.n_bytes:
+        if owner.own and not owner.is_kept and not cells.sign(owner.n_bytes - node.n_bytes):
             node.offset, node.device, node.own = owner.offset, owner.device, True
             owner.own = False
             return True
     return False
-
-
-def _order(one: object, other: object) -> int:
-    """Which of two layouts or sizes is the smaller: as long as that stays so, equal ones stay equal and different ones different."""
-    if one == other:
-        return 0
-    if isinstance(one, tuple | int) and isinstance(other, type(one)):
-        return 1 if one < other else 2  # type: ignore[operator]  # both are tuples or both are numbers
-    return 3
 
 
 def _release(node: Node, arenas: dict[int, Arena]) -> None:

@@ -29,7 +29,7 @@ class Node:
         """A tensor with memory of its own, laid out row after row."""
         self.dims = dims
         self.n_bytes = -(-prod(dims, start=elem_bytes) // ALIGNMENT) * ALIGNMENT
-        self.layout: object = (dims, elem_bytes)
+        self.layout: tuple[int, ...] = (elem_bytes, *dims)
         self.sources = sources
 
 
@@ -66,7 +66,7 @@ class Graph:
         made.root = node.root or node
         made.shift = shift
         if not whole:
-            made.layout = made
+            made.layout = ()  # like no other
         return made
 
     def store(self, *sources: Node, device: int = SOMEWHERE) -> None:

@@ -6,20 +6,21 @@ allocated in the end.
 
 from collections.abc import Iterable
 
+from kvplan.engines.llamacpp.graphs.growing import Range
 from kvplan.engines.llamacpp.graphs.memory import peaks
 from kvplan.engines.llamacpp.graphs.nodes import HOST, SOMEWHERE, Graph, Node
 
 
-def reserved(graph: Graph, n_copies: int) -> tuple[dict[int, int], bytes]:
-    """Bytes by device that a graph takes whose nodes say where they must run, and the trail. ``n_copies`` of every input are held
-    where several devices work on several steps at once, else 1."""
+def reserved(graph: Graph, n_copies: int, cells: Range) -> dict[int, int]:
+    """Bytes by device that a graph takes whose nodes say where they must run. ``n_copies`` of every input are held where several
+    devices work on several steps at once, else 1."""
     if all(node.device < 0 for node in graph.nodes):
         for node in graph.nodes:
             node.device = HOST
-        return peaks(graph.nodes, graph.leaves)
+        return peaks(graph.nodes, graph.leaves, cells)
     _spread(graph.nodes)
     nodes, leaves = _with_copies(graph, n_copies)
-    return peaks(nodes, leaves)
+    return peaks(nodes, leaves, cells)
 
 
 def _spread(nodes: list[Node]) -> None:

@@ -1,0 +1,77 @@
+"""How the knobs are called by Ollama: variables of its server, and the parameters of a Modelfile."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from kvplan.core.model import ModelSpec
+from kvplan.estimator import Estimate
+from kvplan.recommender import ggufs
+from kvplan.recommender.case import Case, Spelling
+from kvplan.recommender.plan import AUTO, STORED, Form, Plan
+
+NAMES = ("ollama",)
+
+
+class OllamaDialect:
+    """Ollama places layers itself; a number of its own is said only where some must stay behind."""
+
+    engine = NAMES[0]
+    reserves = True
+    most_sequences = 16
+    spellings: Mapping[str, tuple[Spelling, ...]] = MappingProxyType(
+        {
+            "ctx_tokens": (Spelling("OLLAMA_CONTEXT_LENGTH", ("num_ctx",), "variable"),),
+            "sequences": (Spelling("OLLAMA_NUM_PARALLEL", (), "variable"),),
+            "weights": (Spelling("FROM", (), "parameter"),),
+            "cache": (Spelling("OLLAMA_KV_CACHE_TYPE", (), "variable"),),
+            "step_tokens": (Spelling("num_batch", (), "parameter"),),
+            "gpu_layers": (Spelling("num_gpu", (), "parameter"),),
+            "cpu_moe": (Spelling("LLAMA_ARG_N_CPU_MOE", (), "variable"),),
+            "saved_prompts_mib": (Spelling("LLAMA_ARG_CACHE_RAM", (), "variable"),),
+        }
+    )
+
+    def placed(self, plan: Plan, model: ModelSpec) -> Plan:
+        """As it is: plans of which Ollama would move layers off the cards don't count as fitting."""
+        return plan
+
+    def plain(self, model: str, *, n_cards: int) -> tuple[str, ...]:
+        """One model with a context of its own."""
+        return ("OLLAMA_CONTEXT_LENGTH=4096", "ollama", "run", model)
+
+    def read(self, found: Estimate, form: str | None) -> Plan:
+        """The settings of the llama-server that it starts; of each slot the context."""
+        shown = found.settings
+        layers, experts = ggufs.said_places(found, "num_gpu", "LLAMA_ARG_N_CPU_MOE")
+        return Plan(
+            ctx_tokens=int(shown["n_ctx"] or 0) // int(shown["n_parallel"] or 1),
+            sequences=int(shown["n_parallel"] or 1),
+            weights=form or STORED,
+            cache=AUTO if shown["type_k"] == "f16" else str(shown["type_k"]),
+            step_tokens=int(shown["n_ubatch"] or 0),
+            gpu_layers=layers,
+            cpu_moe=experts,
+            saved_prompts_mib=int(shown["cache_ram_mib"] or 0),
+        )
+
+    def said(self, knob: str, plan: Plan) -> str:
+        """The model's name says the type of its weights."""
+        value = getattr(plan, knob)
+        if knob == "cache":
+            return "" if value == AUTO else str(value)
+        return "" if knob == "weights" or value is None else str(value)
+
+    def forms(self, case: Case) -> Sequence[Form]:
+        """A GGUF as it lies, or one in each usual type."""
+        return ggufs.forms(case)
+
+    def caches(self, case: Case) -> Sequence[str]:
+        """Blocks of 8 bits, for K and V alike."""
+        return ("q8_0",)
+
+    def left_out(self, found: Estimate) -> tuple[int | None, int | None]:
+        """What ``--fit`` moved."""
+        return ggufs.left_out(found)
+
+
+DIALECT = OllamaDialect()
