@@ -44,13 +44,14 @@ NEWER_OF_ALL = 10
 
 
 class Portion(NamedTuple):
-    """What of a model one of several GPUs runs; ``beside`` are constant entries of its own there, ``passing`` are weights that wait
-    elsewhere."""
+    """What of a model one of several GPUs runs: ``layers`` is the model with no others. ``beside`` are constant entries of its own there,
+    ``passing`` are weights that wait elsewhere."""
 
     place: str
     footprint: Footprint
     weights: weights.Weights
     kept: Kept
+    layers: ModelSpec
     beside: tuple[Entry, ...] = ()
     passing: "Passing | None" = None
 
@@ -80,7 +81,7 @@ class Deployment:
         self._on_gpu = (overhead.workspace(gpu), overhead.runtime_context(gpu), *(portion.beside if portion else ())) if gpu else ()
         self._reserved: Reserved | None = None
         if gpu and portion:
-            self._reserved = Reserved(loaded, self._footprint, capability, scores=bool(held))
+            self._reserved = Reserved(portion.layers, self._footprint, capability, scores=bool(held))
         elif gpu:
             self._reserved = reserved(Same(model), settings, capability)
         self._constant = self._weights.size

@@ -62,6 +62,7 @@ class Ranks:
             footprint=Footprint(passes, Device(capability)),
             weights=_share(compiled(Same(model), settings, capability)[1], shards.rank_model(loaded, plan, tp, rank), loaded, settings),
             kept=kept(computed, passes),
+            layers=computed,
             beside=(_nccl(f"gpu{rank}", tp),),
         )
         one = node._replace(gpus=node.gpus[rank : rank + 1], used_before_bytes=node.used_before_bytes[rank : rank + 1])

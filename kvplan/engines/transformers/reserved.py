@@ -27,7 +27,7 @@ class Reserved:
         """``scores``: some attention holds scores of all tokens."""
         plan = footprint.plan
         even = not scores and not any(mixer.kind == "mla" for run in model.runs for mixer in run.layer.mixers)
-        found = fragments(model, plan, SHAPES) if _is_like_traces(model, footprint, capability) else None
+        found = fragments(model, plan, SHAPES) if plan.kinds and _is_like_traces(model, footprint, capability) else None
         fixed = plan.settings.segments == "fixed"
         self.segments = Segments(
             SHARES[plan.settings.segments, even],

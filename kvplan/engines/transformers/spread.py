@@ -111,11 +111,16 @@ class Spread:
             stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
             footprint, whole, _, _ = compiled(Same(model), settings, gpu.compute_capability)
             runs = [module.run for module in (*here, *waiting) if module.run is not None]
-            plan, layers = stage_plan(footprint.plan, model, runs, stage), kept(only(model, runs), footprint.plan)
+            plan, layers = stage_plan(footprint.plan, model, runs, stage), only(model, runs)
             one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])
             alone = model if i == main else model._replace(draft=None)
             portion = Portion(
-                f"gpu{i}", Footprint(plan, Device(gpu.compute_capability)), self._share(whole, here), layers, passing=passing(waiting)
+                place=f"gpu{i}",
+                footprint=Footprint(plan, Device(gpu.compute_capability)),
+                weights=self._share(whole, here),
+                kept=kept(layers, footprint.plan),
+                layers=layers,
+                passing=passing(waiting),
             )
             parts[portion.place] = Deployment(alone, settings, one, portion)
         return parts
