@@ -30,6 +30,7 @@ _NAMES = ("dockerfile", "containerfile", "modelfile", ".env", "docker-compose", 
 
 
 STDIN = "<stdin>"
+_Holding = dict[tuple[Path | None, str], Sequence[Path]]
 
 
 class Tree(NamedTuple):
@@ -64,6 +65,7 @@ def tree(paths: Sequence[str], exclude: Iterable[str] = ()) -> Tree:
 def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> Iterator[Text]:
     """Every file that may hold a server, once, sorted by path; what was named and can't be read joins ``skipped``."""
     seen: set[Path] = set()
+    holding: _Holding = {}
     if of.piped:
         yield Text(STDIN, _piped(), variables)
     for path in sorted(of.paths):
@@ -72,7 +74,7 @@ def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> 
                 seen.add(file)
                 text = _read(file, of, named=named, skipped=skipped)
                 if text is not None:
-                    yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables), _named(file, of, variables))
+                    yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables, holding), _named(file, of, variables))
 
 
 def _piped() -> str:
@@ -140,20 +142,28 @@ def _read(file: Path, of: Tree, *, named: bool, skipped: list[Unreadable]) -> st
     return raw.decode("utf-8-sig", errors="replace")
 
 
-def _neighbors(file: Path, of: Tree, variables: Mapping[str, str]) -> Callable[[str], Iterable[Text]]:
+def _neighbors(file: Path, of: Tree, variables: Mapping[str, str], holding: _Holding) -> Callable[[str], Iterable[Text]]:
     def others(wanted: str) -> Iterator[Text]:
         """The folder's own files first, then those of the check."""
-        near = [path for path in sorted(file.parent.iterdir()) if path.is_file() and _may_hold(path.name)]
+        near = (path for path in sorted(file.parent.iterdir()) if path.is_file() and _may_hold(path.name))
         far = (path for start in of.paths if start.is_dir() for path, _ in _files(start, of))
         seen = {file}
-        for path in (*near, *far):
+        for path in (*_holders(wanted, file.parent, near, of, holding), *_holders(wanted, None, far, of, holding)):
             if path not in seen:
                 seen.add(path)
                 text = _read(path, of, named=False, skipped=[])
-                if text is not None and wanted in text:
+                if text is not None:
                     yield Text(_relative(path, of.root), text, variables)
 
     return others
+
+
+def _holders(wanted: str, folder: Path | None, among: Iterable[Path], of: Tree, holding: _Holding) -> Sequence[Path]:
+    """Which files of a folder, or of the check, hold a text: looked for once, however many ask."""
+    if (folder, wanted) not in holding:
+        texts = ((path, _read(path, of, named=False, skipped=[])) for path in among)
+        holding[folder, wanted] = [path for path, text in texts if text is not None and wanted in text]
+    return holding[folder, wanted]
 
 
 def _named(file: Path, of: Tree, variables: Mapping[str, str]) -> Callable[[str], Text | None]:
