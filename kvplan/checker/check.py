@@ -32,7 +32,11 @@ def check(paths: str | Sequence[str] = (), config: Config | None = None, *, onli
     paths = (paths,) if isinstance(paths, str) else paths
     if config is None:
         config = find(Path(paths[0] if paths else "."))
-    tree = walk.tree(paths, config.exclude)
+    return checked(walk.tree(paths, config.exclude), config, online=online)
+
+
+def checked(tree: walk.Tree, config: Config, *, online: bool = False) -> Report:
+    """The report on what is in ``tree``. Raises RequestError for settings that make no sense."""
     variables = _variables(config)
     unreadable: list[Unreadable] = []
     servers: list[Server] = []
@@ -49,13 +53,13 @@ def check(paths: str | Sequence[str] = (), config: Config | None = None, *, onli
                 configs.update([path] if path else [])
                 servers.append(server)
     servers = [one for one in servers if not (one.kind == vllm_config.KIND and one.file in configs)]
-    checked = cases(servers, _given(config, tree, online=online))
-    found = _selected(judge(checked, tuple(dict.fromkeys(unreadable)), strict=config.strict), config)
+    read = cases(servers, given(config, tree, online=online))
+    found = _selected(judge(read, tuple(dict.fromkeys(unreadable)), strict=config.strict), config)
     kept, suppressed = suppress.apply(found, lines)
     if config.baseline is not None:
         kept, known = baseline.apply(kept, config.root / config.baseline)
         suppressed = (*suppressed, *known)
-    return Report(checked, in_order(kept), suppressed, lines, n_files)
+    return Report(read, in_order(kept), suppressed, lines, n_files)
 
 
 def _bounded(file: Text) -> list[Server | Unreadable]:
@@ -113,12 +117,13 @@ def _variables(config: Config) -> Mapping[str, str]:
     return {**found, **{name: str(value) for name, value in config.set.items()}}
 
 
-def _given(config: Config, tree: walk.Tree, *, online: bool) -> Given:
+def given(config: Config, tree: walk.Tree, *, online: bool = False) -> Given:
+    """What ``config`` says beside the files of ``tree``. Raises RequestError for a folder of models that is none."""
     folder = None if config.model_dir is None else config.root / config.model_dir
     if folder is not None and not folder.is_dir():
         raise RequestError("no_such_path", f"--model-dir {folder}: there is no such folder", hint="it holds <org>/<name>/config.json")
-    given = {name: _from_root(ref, config) for name, ref in config.models.items()}
-    sources = Sources(given, folder, tree.root, online)
+    named = {name: _from_root(ref, config) for name, ref in config.models.items()}
+    sources = Sources(named, folder, tree.root, online)
     return Given(sources, config.gpu, config.label_map, config.engine_versions, config.typical())
 
 

@@ -13,7 +13,7 @@ from kvplan.core.errors import RequestError
 from kvplan.specs.files import stdin, text_of
 
 MAX_BYTES = 2 * 2**20
-_FOLDERS = frozenset(
+FOLDERS = frozenset(
     (
         *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"),
         *(".pytest_cache", "site-packages", ".terraform", ".idea", ".cache", "bower_components", ".eggs"),
@@ -74,7 +74,9 @@ def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> 
                 seen.add(file)
                 text = _read(file, of, named=named, skipped=skipped)
                 if text is not None:
-                    yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables, holding), _named(file, of, variables))
+                    yield Text(
+                        _relative(file, of.root), text, variables, _neighbors(file, of, variables, holding), _named(file, of, variables)
+                    )
 
 
 def _piped() -> str:
@@ -101,14 +103,15 @@ def _files(path: Path, of: Tree) -> Iterator[tuple[Path, bool]]:
         yield path, True
         return
     for folder, names, files in os.walk(path):
-        names[:] = sorted(name for name in names if name not in _FOLDERS and not Path(folder, name).is_symlink())
+        names[:] = sorted(name for name in names if name not in FOLDERS and not Path(folder, name).is_symlink())
         for name in sorted(files):
             file = Path(folder, name)
-            if _may_hold(name) and not _is_excluded(file, of):
+            if may_hold(name) and not _is_excluded(file, of):
                 yield file, False
 
 
-def _may_hold(name: str) -> bool:
+def may_hold(name: str) -> bool:
+    """Whether a file of this name may hold a server, or what one reads."""
     low = name.lower()
     return os.path.splitext(low)[1] in _EXTENSIONS or low.startswith(_NAMES)  # noqa: PTH122  # Path is slow for thousands
 
@@ -145,7 +148,7 @@ def _read(file: Path, of: Tree, *, named: bool, skipped: list[Unreadable]) -> st
 def _neighbors(file: Path, of: Tree, variables: Mapping[str, str], holding: _Holding) -> Callable[[str], Iterable[Text]]:
     def others(wanted: str) -> Iterator[Text]:
         """The folder's own files first, then those of the check."""
-        near = (path for path in sorted(file.parent.iterdir()) if path.is_file() and _may_hold(path.name))
+        near = (path for path in sorted(file.parent.iterdir()) if path.is_file() and may_hold(path.name))
         far = (path for start in of.paths if start.is_dir() for path, _ in _files(start, of))
         seen = {file}
         for path in (*_holders(wanted, file.parent, near, of, holding), *_holders(wanted, None, far, of, holding)):
