@@ -108,7 +108,7 @@ def _asked(root: Path, *words: str) -> str | None:
 
 def _run(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(_command(root, *words), capture_output=True, check=False, env=_environment())
+        return subprocess.run(_command(root, *words), stdin=subprocess.DEVNULL, capture_output=True, check=False, env=_environment())
     except OSError as problem:
         raise UnavailableError("no_git", f"git: {problem.strerror}", hint="install git, or compare with a folder: --diff DIR") from None
 
