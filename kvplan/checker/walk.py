@@ -62,21 +62,43 @@ def tree(paths: Sequence[str], exclude: Iterable[str] = ()) -> Tree:
     return Tree(root, tuple(whole) if found else (), tuple(exclude), "-" in paths)
 
 
-def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> Iterator[Text]:
-    """Every file that may hold a server, once, sorted by path; what was named and can't be read joins ``skipped``."""
+class Place(NamedTuple):
+    """A file to look at, None for stdin, and whether somebody named it: then its extension does not matter."""
+
+    file: Path | None
+    is_named: bool
+
+
+def places(of: Tree) -> Iterator[Place]:
+    """Every file that may hold a server, once, sorted by path."""
     seen: set[Path] = set()
-    holding: _Holding = {}
     if of.piped:
-        yield Text(STDIN, _piped(), variables)
+        yield Place(None, is_named=True)
     for path in sorted(of.paths):
-        for file, named in _files(path, of):
-            if file not in seen:
-                seen.add(file)
-                text = _read(file, of, named=named, skipped=skipped)
-                if text is not None:
-                    yield Text(
-                        _relative(file, of.root), text, variables, _neighbors(file, of, variables, holding), _named(file, of, variables)
-                    )
+        for place in _files(path, of):
+            if place.file not in seen and place.file:
+                seen.add(place.file)
+                yield place
+
+
+class Reader:
+    """Reads the texts of a tree, and what they ask for beside them, once."""
+
+    def __init__(self, of: Tree, variables: Mapping[str, str]) -> None:
+        """``variables`` are those of the whole check."""
+        self._of = of
+        self._variables = variables
+        self._holding: _Holding = {}
+
+    def text(self, place: Place, skipped: list[Unreadable]) -> Text | None:
+        """The text; None for what can't be read, which joins ``skipped`` where it was named."""
+        if place.file is None:
+            return Text(STDIN, _piped(), self._variables)
+        of, variables, file = self._of, self._variables, place.file
+        text = _read(file, of, named=place.is_named, skipped=skipped)
+        if text is None:
+            return None
+        return Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables, self._holding), _named(file, of, variables))
 
 
 def _piped() -> str:
@@ -97,17 +119,15 @@ def name_of(text: str) -> str:
     return "stdin.yaml" if re.match(r"---|%YAML|\{\{|(?:- )?[\w.\"'/-]+:(?:\s|$)", first) else "stdin.sh"
 
 
-def _files(path: Path, of: Tree) -> Iterator[tuple[Path, bool]]:
-    """Files with whether somebody named them: then their extension does not matter."""
+def _files(path: Path, of: Tree) -> Iterator[Place]:
     if not path.is_dir():
-        yield path, True
+        yield Place(path, is_named=True)
         return
     for folder, names, files in os.walk(path):
         names[:] = sorted(name for name in names if name not in FOLDERS and not Path(folder, name).is_symlink())
         for name in sorted(files):
-            file = Path(folder, name)
-            if may_hold(name) and not _is_excluded(file, of):
-                yield file, False
+            if may_hold(name) and not _is_excluded(file := Path(folder, name), of):
+                yield Place(file, is_named=False)
 
 
 def may_hold(name: str) -> bool:
@@ -117,7 +137,7 @@ def may_hold(name: str) -> bool:
 
 
 def _is_excluded(file: Path, of: Tree) -> bool:
-    path = _relative(file, of.root)
+    path = _relative(file, of.root) if of.exclude else ""
     return any(fnmatch(path, pattern) or fnmatch(path, f"{pattern.rstrip('/')}/*") for pattern in of.exclude)
 
 
@@ -149,7 +169,7 @@ def _neighbors(file: Path, of: Tree, variables: Mapping[str, str], holding: _Hol
     def others(wanted: str) -> Iterator[Text]:
         """The folder's own files first, then those of the check."""
         near = (path for path in sorted(file.parent.iterdir()) if path.is_file() and may_hold(path.name))
-        far = (path for start in of.paths if start.is_dir() for path, _ in _files(start, of))
+        far = (place.file for start in of.paths if start.is_dir() for place in _files(start, of) if place.file)
         seen = {file}
         for path in (*_holders(wanted, file.parent, near, of, holding), *_holders(wanted, None, far, of, holding)):
             if path not in seen:

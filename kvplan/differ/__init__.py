@@ -7,8 +7,9 @@ from pathlib import Path
 from kvplan.checker import walk
 from kvplan.checker.case import Case, Found
 from kvplan.checker.changes import KINDS, Change, Diff
-from kvplan.checker.check import checked, given
+from kvplan.checker.check import checked
 from kvplan.checker.config import Config, find
+from kvplan.checker.reader import given
 from kvplan.checker.report import Report, Suppressed, in_order
 from kvplan.checker.resolve import cases
 from kvplan.checker.server import Server
@@ -21,7 +22,7 @@ __all__ = ["check_diff"]
 
 
 def check_diff(
-    base: str, paths: str | Sequence[str] = (), settle: Callable[[Config], Config] | None = None, *, online: bool = False
+    base: str, paths: str | Sequence[str] = (), settle: Callable[[Config], Config] | None = None, *, online: bool = False, jobs: int = 1
 ) -> Report:
     """What is worse than at ``base``: a report with the findings that are new or of a higher level, and with each server's change.
 
@@ -34,8 +35,10 @@ def check_diff(
     config = settled(find(Path(paths[0] if paths else ".")))
     tree = walk.tree(paths, config.exclude)
     with opened(base, tree, config) as before:
-        old = checked(before.tree, settings(before, tree, config, settled), online=online) if before.tree.paths else Report((), ())
-        now = checked(tree, config, online=online)
+        old = (
+            checked(before.tree, settings(before, tree, config, settled), online=online, jobs=jobs) if before.tree.paths else Report((), ())
+        )
+        now = checked(tree, config, online=online, jobs=jobs)
     return _compared(base, before.revision, (old, now), lambda server: cases([server], given(config, tree, online=online))[0])
 
 

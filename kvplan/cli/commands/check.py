@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kvplan.checker.report import Report
 
 _FORMATS = "kvplan.render.formats"
+_MOST_JOBS = 256
 _LEVELS = ("error", "warning", "note", "never")
 
 
@@ -50,14 +51,26 @@ def run(said: Said) -> int:
 def _checked(said: Said, settings: "Config") -> "Report":
     from kvplan.checker.check import check
 
-    base, online = said.values.get("diff"), "online" in said.flags
+    base, online, jobs = said.values.get("diff"), "online" in said.flags, _jobs(said)
     if base is None:
-        return check(said.words, settings, online=online)
+        return check(said.words, settings, online=online, jobs=jobs)
     if "write_baseline" in said.values:
         raise RequestError("usage", "--write-baseline writes all findings, --diff shows what is new", hint="leave one of them out")
     from kvplan.differ import check_diff
 
-    return check_diff(base, said.words, lambda found: _settings(found, said), online=online)
+    return check_diff(base, said.words, lambda found: _settings(found, said), online=online, jobs=jobs)
+
+
+def _jobs(said: Said) -> int:
+    """Processes at most: as many as there are processors, unless it is said."""
+    from kvplan.checker.processes import n_cpus
+
+    text = said.values.get("jobs")
+    if text is None:
+        return n_cpus()
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_JOBS:
+        raise RequestError("usage", f"--jobs: expected a number from 1 to {_MOST_JOBS}, found '{text}'", hint="--jobs 1 starts no process")
+    return int(text)
 
 
 def _settings(found: "Config", said: Said) -> "Config":
@@ -161,6 +174,7 @@ COMMAND = Command(
         options.JSON,
         Option("--json-schema", "Print the JSON schema of --json.", "Output"),
         Option("--force", "Let --format and --write-baseline overwrite files that kvplan did not make.", "Output"),
+        Option("--jobs", "Processes that share the files, where that pays; default: one a processor.", "Output", "N"),
         options.DEBUG,
     ),
     examples=(
