@@ -1,9 +1,12 @@
 """``kvplan check --diff`` as people and jobs run it."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kvplan.cli import main
 from kvplan.render.check_schema import CheckAnswer, schema_text
@@ -13,6 +16,7 @@ from tests.differ.test_pull_requests import SETTINGS, chat
 from tests.running import Run, refused
 
 pytestmark = needs_git
+README = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
 CASES = Path(__file__).parent.parent / "cases" / "check" / "diff"
 BEFORE = {**SETTINGS, "deploy/chat.yaml": chat(tag="v0.19.0"), "deploy/old.sh": BEYOND, "deploy/serve.sh": HELD, "deploy/same.sh": HELD}
 AFTER = {
@@ -156,9 +160,28 @@ def test_odd_trees_are_read_and_nothing_is_written_elsewhere(changed: Path, caps
 
 
 def test_answers_are_as_the_schema_says(kvplan: Run, request: pytest.FixtureRequest, changed: Path) -> None:
-    golden = CASES.parent / "schema.json"
+    golden = CASES.parent / "formats" / "schema.json"
     if request.config.getoption("--update-golden"):
         golden.write_text(schema_text(), encoding="utf-8")
     assert kvplan("check", "--json-schema").out == schema_text() == golden.read_text(encoding="utf-8")
     for argv in ((), ("--diff", "main")):
         CheckAnswer.model_validate_json(kvplan("check", *argv, "--json").out)
+
+
+def test_the_steps_in_the_manual_run(changed: Path) -> None:
+    git(changed, "branch", "origin/main")
+    values = {"$GITHUB_BASE_REF": "main", "$CI_MERGE_REQUEST_DIFF_BASE_SHA": git(changed, "rev-parse", "HEAD")}
+    steps = re.findall(r"- (?:run: )?kvplan (check --diff .*)", README)
+    assert len(steps) == 2
+    for step in steps:
+        for name, value in values.items():
+            step = step.replace(name, value)
+        assert main(shlex.split(step)) == 1
+    assert (changed / "kvplan.md").read_text(encoding="utf-8").startswith("## kvplan check: against origin/main...")
+    assert [issue["check_name"] for issue in json.loads((changed / "quality.json").read_text(encoding="utf-8"))] == ["KV110"]
+    assert "<failure" in (changed / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_pipelines_in_the_manual_are_yaml() -> None:
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if "check --diff" in block]
+    assert [sorted(block, key=str) for block in blocks] == [[True, "jobs", "permissions"], ["kvplan"]]  # YAML takes `on` for a truth

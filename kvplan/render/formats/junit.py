@@ -47,9 +47,9 @@ def _numbered(places: Sequence[_Place]) -> Iterator[tuple[_Place, int]]:
 
 
 def _test(place: _Place, nth: int, found: Sequence[Found]) -> str:
-    file, line, name = place
+    file, _, name = place
     title = name if nth == 1 else f"{name} {nth}"
-    head = f'<testcase classname={_value(file)} name={_value(title)} file={_value(file)} line="{line}"'
+    head = f"<testcase classname={_value(file)} name={_value(title)}"
     errors = [one for one in found if one.level == "error"]
     rest = [one for one in found if one.level != "error"]
     parts = []
