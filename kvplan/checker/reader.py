@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from kvplan import _discover
-from kvplan.checker import config_files, starts, walk
+from kvplan.checker import config_files, piped, starts, walk
 from kvplan.checker.case import Case
 from kvplan.checker.config import Config
 from kvplan.checker.models import Sources
@@ -76,8 +76,8 @@ def _documents() -> tuple[ModuleType, ...]:
 
 def _servers(file: Text) -> Iterator[Server | Unreadable]:
     """What every format that claims the file finds in it, each server once."""
-    if file.path == walk.STDIN:
-        named = file._replace(path=walk.name_of(file.text))
+    if file.path == piped.NAME:
+        named = file._replace(path=piped.name_of(file.text))
         yield from (found._replace(file=file.path) for found in _servers(named))
         return
     seen: set[tuple[int, str | None, tuple[str, ...]]] = set()

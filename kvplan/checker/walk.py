@@ -2,15 +2,14 @@
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+from kvplan.checker import piped
 from kvplan.checker.server import Text, Unreadable
 from kvplan.core.errors import RequestError
-from kvplan.specs.files import stdin, text_of
 
 MAX_BYTES = 2 * 2**20
 FOLDERS = frozenset(
@@ -29,7 +28,6 @@ _EXTENSIONS = frozenset(
 _NAMES = ("dockerfile", "containerfile", "modelfile", ".env", "docker-compose", "compose")
 
 
-STDIN = "<stdin>"
 _Holding = dict[tuple[Path | None, str], Sequence[Path]]
 
 
@@ -93,30 +91,12 @@ class Reader:
     def text(self, place: Place, skipped: list[Unreadable]) -> Text | None:
         """The text; None for what can't be read, which joins ``skipped`` where it was named."""
         if place.file is None:
-            return Text(STDIN, _piped(), self._variables)
+            return Text(piped.NAME, piped.text(MAX_BYTES), self._variables)
         of, variables, file = self._of, self._variables, place.file
         text = _read(file, of, named=place.is_named, skipped=skipped)
         if text is None:
             return None
         return Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables, self._holding), _named(file, of, variables))
-
-
-def _piped() -> str:
-    raw = stdin().read(MAX_BYTES + 1)
-    if not raw.strip():
-        raise RequestError("bad_file", f"{STDIN}: it is empty", hint="pipe a deployment file in: helm template . | kvplan check -")
-    return text_of(raw, STDIN)
-
-
-def name_of(text: str) -> str:
-    """What a file with this text is most likely called: stdin has no name that would tell its format."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
-    first = lines[0] if lines else ""
-    if re.match(r"FROM\s", first, re.IGNORECASE):
-        return "Modelfile" if re.search(r"^\s*PARAMETER\s", text, re.IGNORECASE | re.MULTILINE) else "Dockerfile"
-    if re.match(r"\[[^\]\s]+\]$|version\s*=", first):
-        return "stdin.ini"
-    return "stdin.yaml" if re.match(r"---|%YAML|\{\{|(?:- )?[\w.\"'/-]+:(?:\s|$)", first) else "stdin.sh"
 
 
 def _files(path: Path, of: Tree) -> Iterator[Place]:

@@ -34,6 +34,29 @@ COMPOSE = """services:
     command: --model ${MODEL} --max-model-len ${CTX:-4096}
     deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: [gpu]}]}}}
 """
+SERVICE = """apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: chat}
+spec:
+  predictor:
+    model:
+      modelFormat: {name: vLLM}
+      runtime: vllm
+      args: [--max-model-len=8192]
+      storageUri: hf://Qwen/Qwen3-8B
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+RUNTIME = """apiVersion: serving.kserve.io/v1alpha1
+kind: ServingRuntime
+metadata: {{name: vllm}}
+spec:
+  supportedModelFormats: [{{name: vLLM}}]
+  containers:
+    - name: kserve-container
+      image: vllm/vllm-openai:v0.33.0
+      command: [vllm, serve, Qwen/Qwen3-8B]
+      args: ["--gpu-memory-utilization={share}"]
+"""
 
 
 def chat(name: str = "chat", tag: str = "v0.33.0", model: str = "Qwen/Qwen3-8B", ctx: int = 8192) -> str:
@@ -92,6 +115,16 @@ PULL_REQUESTS = {
         },
         {"base/gpu.env": "VLLM_ATTENTION_BACKEND=B\n"},
         ["unresolvable a/compose.yaml chat by None"],
+    ),
+    "a runtime in another file": PullRequest(
+        {"services/chat.yaml": SERVICE, "runtimes/vllm.yaml": RUNTIME.format(share="0.9")},
+        {"runtimes/vllm.yaml": RUNTIME.format(share="0.7")},
+        ["worse runtimes/vllm.yaml vllm by max_concurrency", "worse services/chat.yaml chat by max_concurrency"],
+    ),
+    "a file of the engine's settings": PullRequest(
+        {"serve.sh": "vllm serve Qwen/Qwen3-8B --config settings.yaml\n", "settings.yaml": "max-model-len: 16384\nkv-cache-dtype: fp8\n"},
+        {"settings.yaml": "max-model-len: 16384\n"},
+        ["worse serve.sh - by max_concurrency"],
     ),
     "a renamed file with a longer context": PullRequest(
         {"k8s/chat.yaml": chat(ctx=8192)},
