@@ -39,7 +39,13 @@ def check_diff(
             checked(before.tree, settings(before, tree, config, settled), online=online, jobs=jobs) if before.tree.paths else Report((), ())
         )
         now = checked(tree, config, online=online, jobs=jobs)
+    old = old._replace(found=[_at_home(one, before.tree.root) for one in old.found])
     return _compared(base, before.revision, (old, now), lambda server: cases([server], given(config, tree, online=online))[0])
+
+
+def _at_home(one: Found, folder: Path) -> Found:
+    """The finding without the name of a folder that is no more."""
+    return one._replace(message=one.message.replace(f"{folder}/", ""), hint=one.hint.replace(f"{folder}/", ""))
 
 
 def _compared(base: str, revision: str | None, reports: tuple[Report, Report], ask: Callable[[Server], Case]) -> Report:

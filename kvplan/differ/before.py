@@ -51,7 +51,10 @@ def settings(before: Before, now: walk.Tree, config: Config, settled: Callable[[
 
     Which rules count is today's business.
     """
-    then = find(before.tree.paths[0])
+    try:
+        then = find(before.tree.paths[0])
+    except RequestError:  # broken then, which is no reason not to look at today's
+        then = Config()
     said = settled(then) if then.source else config
 
     def old(path: str) -> str | None:

@@ -148,6 +148,28 @@ def test_settings_files_and_models_are_those_of_then(changed: Path, capsys: pyte
     assert (change["change"], change["before"]["ctx_tokens"], change["after"]["ctx_tokens"]) == ("worse", 4096, 8192)
 
 
+def test_settings_that_were_broken_then_stop_nothing(changed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(changed, {".kvplan.yaml": "gpus: l40s\n"})
+    commit(changed)
+    write(changed, SETTINGS)
+    diff = answered(capsys, "--diff", "HEAD", code=0)["diff"]
+    assert isinstance(diff, dict)
+    assert (diff["changes"], diff["n_unchanged"], diff["n_known_findings"]) == ([], 4, 1)
+
+
+def test_findings_of_then_do_not_name_the_folder_they_were_read_in(changed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(changed, {"m/config.json": "{", "m.sh": "vllm serve m --max-model-len 4096\n"})
+    commit(changed)
+    write(changed, {"m.sh": HELD})
+    diff = answered(capsys, "--diff", "HEAD")["diff"]
+    assert isinstance(diff, dict)
+    (cured,) = diff["cured"]
+    assert cured["rule"] == "KV591"
+    assert cured["message"].startswith("m: ")
+    assert "/tmp" not in cured["message"]
+    assert "kvplan-" not in cured["message"]
+
+
 def test_odd_trees_are_read_and_nothing_is_written_elsewhere(changed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (changed / "link.sh").symlink_to("deploy/same.sh")
     (changed / "out.sh").symlink_to("/etc/passwd")
