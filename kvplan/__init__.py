@@ -2,8 +2,8 @@
 
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
 settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
-that files deploy start and hold their load, ``explain("server.log")`` what a log says. Importing kvplan costs nothing; what is used
-is imported then.
+that files deploy start and hold their load, ``check_diff("main", paths)`` what a change made worse of them, ``explain("server.log")``
+what a log says. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kvplan.checker.check import check
     from kvplan.comparer import compare
     from kvplan.core.errors import KvplanError
+    from kvplan.differ import check_diff
     from kvplan.estimator import Estimate, estimate
     from kvplan.estimator.sweep import Sweep, sweep
     from kvplan.explainer.explanation import Explanation, explain
@@ -28,6 +29,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "check",
+    "check_diff",
     "compare",
     "estimate",
     "explain",
@@ -44,6 +46,7 @@ _HOMES = {
     "Recommendation": "kvplan.recommender",
     "Sweep": "kvplan.estimator.sweep",
     "check": "kvplan.checker.check",
+    "check_diff": "kvplan.differ",
     "compare": "kvplan.comparer",
     "estimate": "kvplan.estimator",
     "explain": "kvplan.explainer.explanation",

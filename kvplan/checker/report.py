@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kvplan.checker.case import Case, Found, Level
+from kvplan.checker.changes import Diff
 
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 
@@ -17,14 +18,17 @@ class Suppressed(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The whole answer. ``lines`` holds the source lines of files with findings; ``n_files`` were looked at."""
+    """The whole answer. ``lines`` holds the source lines of files with findings; ``n_files`` were looked at.
+
+    With a ``diff``, ``found`` are the findings that the change brought.
+    """
 
     cases: Sequence[Case]
     found: Sequence[Found]
     suppressed: Sequence[Suppressed] = ()
     lines: Mapping[str, Sequence[str]] = {}
     n_files: int = 0
-    notes: Sequence[str] = ()
+    diff: Diff | None = None
 
     def worst(self) -> Level | None:
         """The highest level of any finding."""

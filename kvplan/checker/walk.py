@@ -2,18 +2,17 @@
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+from kvplan.checker import piped
 from kvplan.checker.server import Text, Unreadable
 from kvplan.core.errors import RequestError
-from kvplan.specs.files import stdin, text_of
 
 MAX_BYTES = 2 * 2**20
-_FOLDERS = frozenset(
+FOLDERS = frozenset(
     (
         *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"),
         *(".pytest_cache", "site-packages", ".terraform", ".idea", ".cache", "bower_components", ".eggs"),
@@ -29,7 +28,7 @@ _EXTENSIONS = frozenset(
 _NAMES = ("dockerfile", "containerfile", "modelfile", ".env", "docker-compose", "compose")
 
 
-STDIN = "<stdin>"
+_Holding = dict[tuple[Path | None, str], Sequence[Path]]
 
 
 class Tree(NamedTuple):
@@ -61,58 +60,64 @@ def tree(paths: Sequence[str], exclude: Iterable[str] = ()) -> Tree:
     return Tree(root, tuple(whole) if found else (), tuple(exclude), "-" in paths)
 
 
-def texts(of: Tree, variables: Mapping[str, str], skipped: list[Unreadable]) -> Iterator[Text]:
-    """Every file that may hold a server, once, sorted by path; what was named and can't be read joins ``skipped``."""
+class Place(NamedTuple):
+    """A file to look at, None for stdin, and whether somebody named it: then its extension does not matter."""
+
+    file: Path | None
+    is_named: bool
+
+
+def places(of: Tree) -> Iterator[Place]:
+    """Every file that may hold a server, once, sorted by path."""
     seen: set[Path] = set()
     if of.piped:
-        yield Text(STDIN, _piped(), variables)
+        yield Place(None, is_named=True)
     for path in sorted(of.paths):
-        for file, named in _files(path, of):
-            if file not in seen:
-                seen.add(file)
-                text = _read(file, of, named=named, skipped=skipped)
-                if text is not None:
-                    yield Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables), _named(file, of, variables))
+        for place in _files(path, of):
+            if place.file not in seen and place.file:
+                seen.add(place.file)
+                yield place
 
 
-def _piped() -> str:
-    raw = stdin().read(MAX_BYTES + 1)
-    if not raw.strip():
-        raise RequestError("bad_file", f"{STDIN}: it is empty", hint="pipe a deployment file in: helm template . | kvplan check -")
-    return text_of(raw, STDIN)
+class Reader:
+    """Reads the texts of a tree, and what they ask for beside them, once."""
+
+    def __init__(self, of: Tree, variables: Mapping[str, str]) -> None:
+        """``variables`` are those of the whole check."""
+        self._of = of
+        self._variables = variables
+        self._holding: _Holding = {}
+
+    def text(self, place: Place, skipped: list[Unreadable]) -> Text | None:
+        """The text; None for what can't be read, which joins ``skipped`` where it was named."""
+        if place.file is None:
+            return Text(piped.NAME, piped.text(MAX_BYTES), self._variables)
+        of, variables, file = self._of, self._variables, place.file
+        text = _read(file, of, named=place.is_named, skipped=skipped)
+        if text is None:
+            return None
+        return Text(_relative(file, of.root), text, variables, _neighbors(file, of, variables, self._holding), _named(file, of, variables))
 
 
-def name_of(text: str) -> str:
-    """What a file with this text is most likely called: stdin has no name that would tell its format."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
-    first = lines[0] if lines else ""
-    if re.match(r"FROM\s", first, re.IGNORECASE):
-        return "Modelfile" if re.search(r"^\s*PARAMETER\s", text, re.IGNORECASE | re.MULTILINE) else "Dockerfile"
-    if re.match(r"\[[^\]\s]+\]$|version\s*=", first):
-        return "stdin.ini"
-    return "stdin.yaml" if re.match(r"---|%YAML|\{\{|(?:- )?[\w.\"'/-]+:(?:\s|$)", first) else "stdin.sh"
-
-
-def _files(path: Path, of: Tree) -> Iterator[tuple[Path, bool]]:
-    """Files with whether somebody named them: then their extension does not matter."""
+def _files(path: Path, of: Tree) -> Iterator[Place]:
     if not path.is_dir():
-        yield path, True
+        yield Place(path, is_named=True)
         return
     for folder, names, files in os.walk(path):
-        names[:] = sorted(name for name in names if name not in _FOLDERS and not Path(folder, name).is_symlink())
+        names[:] = sorted(name for name in names if name not in FOLDERS and not Path(folder, name).is_symlink())
         for name in sorted(files):
-            file = Path(folder, name)
-            if _may_hold(name) and not _is_excluded(file, of):
-                yield file, False
+            if may_hold(name) and not _is_excluded(file := Path(folder, name), of):
+                yield Place(file, is_named=False)
 
 
-def _may_hold(name: str) -> bool:
+def may_hold(name: str) -> bool:
+    """Whether a file of this name may hold a server, or what one reads."""
     low = name.lower()
     return os.path.splitext(low)[1] in _EXTENSIONS or low.startswith(_NAMES)  # noqa: PTH122  # Path is slow for thousands
 
 
 def _is_excluded(file: Path, of: Tree) -> bool:
-    path = _relative(file, of.root)
+    path = _relative(file, of.root) if of.exclude else ""
     return any(fnmatch(path, pattern) or fnmatch(path, f"{pattern.rstrip('/')}/*") for pattern in of.exclude)
 
 
@@ -140,20 +145,28 @@ def _read(file: Path, of: Tree, *, named: bool, skipped: list[Unreadable]) -> st
     return raw.decode("utf-8-sig", errors="replace")
 
 
-def _neighbors(file: Path, of: Tree, variables: Mapping[str, str]) -> Callable[[str], Iterable[Text]]:
+def _neighbors(file: Path, of: Tree, variables: Mapping[str, str], holding: _Holding) -> Callable[[str], Iterable[Text]]:
     def others(wanted: str) -> Iterator[Text]:
         """The folder's own files first, then those of the check."""
-        near = [path for path in sorted(file.parent.iterdir()) if path.is_file() and _may_hold(path.name)]
-        far = (path for start in of.paths if start.is_dir() for path, _ in _files(start, of))
+        near = (path for path in sorted(file.parent.iterdir()) if path.is_file() and may_hold(path.name))
+        far = (place.file for start in of.paths if start.is_dir() for place in _files(start, of) if place.file)
         seen = {file}
-        for path in (*near, *far):
+        for path in (*_holders(wanted, file.parent, near, of, holding), *_holders(wanted, None, far, of, holding)):
             if path not in seen:
                 seen.add(path)
                 text = _read(path, of, named=False, skipped=[])
-                if text is not None and wanted in text:
+                if text is not None:
                     yield Text(_relative(path, of.root), text, variables)
 
     return others
+
+
+def _holders(wanted: str, folder: Path | None, among: Iterable[Path], of: Tree, holding: _Holding) -> Sequence[Path]:
+    """Which files of a folder, or of the check, hold a text: looked for once, however many ask."""
+    if (folder, wanted) not in holding:
+        texts = ((path, _read(path, of, named=False, skipped=[])) for path in among)
+        holding[folder, wanted] = [path for path, text in texts if text is not None and wanted in text]
+    return holding[folder, wanted]
 
 
 def _named(file: Path, of: Tree, variables: Mapping[str, str]) -> Callable[[str], Text | None]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MARK = b"kvplan"  # every file that kvplan writes names it in its first or last bytes
 _MARK_WITHIN = 400
+_NOTHING = b"[]"  # a JSON list without anything in it, which has no place for a name either
 _SIGNATURE = f"\n# made by kvplan {__version__}\n"
 
 
@@ -127,9 +128,10 @@ def _replace(path: "Path", text: str, *, force: bool) -> None:
             head = file.read(_MARK_WITHIN)
             file.seek(max(0, path.stat().st_size - _MARK_WITHIN))
             made = MARK in head or MARK in file.read()
-        if head and not made and not force:
+        if head.strip() not in (b"", _NOTHING) and not made and not force:
             raise RequestError("file_exists", f"{path}: exists and was not made by kvplan", hint="choose another name, or say --force")
-    signed = text if MARK in text[:_MARK_WITHIN].encode("utf-8", "replace") else text + _SIGNATURE
+    says_so = MARK in text[:_MARK_WITHIN].encode("utf-8", "replace") or text.strip().encode("utf-8", "replace") == _NOTHING
+    signed = text if says_so else text + _SIGNATURE
     partial = path.with_name(f".kvplan-{os.getpid()}.partial")
     try:
         partial.write_text(signed, encoding="utf-8", errors="kvplan")

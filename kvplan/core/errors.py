@@ -1,6 +1,6 @@
 """What kvplan raises on purpose. ``main`` alone turns these into a message and an exit code."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 EXIT_OK = 0
 EXIT_NO = 1
@@ -21,6 +21,14 @@ class KvplanError(Exception):
         self.message = _sayable(message)
         self.hint = _sayable(hint)
         self.details = tuple(_sayable(line) for line in details)
+
+    def __reduce__(self) -> "tuple[Callable[..., KvplanError], tuple[object, ...]]":
+        """Whole through a pipe between processes."""
+        return _rebuilt, (type(self), self.kind, self.message, self.hint, self.details)
+
+
+def _rebuilt(kind_of: type[KvplanError], kind: str, message: str, hint: str, details: tuple[str, ...]) -> KvplanError:
+    return kind_of(kind, message, hint=hint, details=details)
 
 
 class RequestError(KvplanError):

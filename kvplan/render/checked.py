@@ -2,11 +2,9 @@
 
 from typing import NamedTuple
 
-from kvplan.checker.bounds import is_certain
-from kvplan.checker.case import Case, Tried
+from kvplan.checker.case import Case
+from kvplan.checker.verdicts import verdict, worst
 from kvplan.core.ledger import Verdict
-
-_ORDER: tuple[Verdict, ...] = ("does_not_fit", "tight", "fits", "unknown")
 
 
 class Row(NamedTuple):
@@ -30,14 +28,17 @@ class Row(NamedTuple):
     verdict: Verdict
     needed_bytes: int | None
     usable_bytes: int | None
+    kv_tokens: int | None
+    max_concurrency: float | None
     unresolved: tuple[str, ...]
 
 
 def row(case: Case) -> Row:
     """The server's row."""
     server, reading = case.server, case.reading
-    tried = min(case.tried, key=lambda tried: _ORDER.index(_verdict(case, tried)), default=None)
+    tried = worst(case)
     estimate = tried.estimate if tried else None
+    capacity = estimate.capacity if estimate else None
     return Row(
         file=server.file,
         line=server.line,
@@ -54,21 +55,10 @@ def row(case: Case) -> Row:
         dp=reading.dp,
         gpu=tried.gpu.gpu if tried and tried.gpu else None,
         n_gpus=tried.n_gpus if tried else server.gpus.n_gpus,
-        verdict=_verdict(case, tried),
+        verdict=verdict(case, tried),
         needed_bytes=estimate.needed.best if estimate else None,
         usable_bytes=estimate.fullest.usable_bytes if estimate else None,
+        kv_tokens=capacity.kv_tokens.best if capacity and capacity.kv_tokens else None,
+        max_concurrency=capacity.max_concurrency[1] if capacity and capacity.max_concurrency else None,
         unresolved=case.unresolved,
     )
-
-
-def _verdict(case: Case, tried: Tried | None) -> Verdict:
-    if tried is None or tried.estimate is None:
-        return "unknown"
-    if is_certain(case, tried):
-        return "does_not_fit"
-    if tried.estimate.refusals:
-        return "tight"
-    pool = tried.estimate.capacity.max_concurrency if tried.estimate.capacity else None
-    if pool is None:
-        return tried.estimate.verdict
-    return "fits" if pool[0] >= 1 else "tight"  # it starts, and holds at least one longest sequence

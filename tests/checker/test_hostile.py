@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kvplan.checker.check import MAX_SERVERS
+from kvplan.checker.reader import MAX_SERVERS
 from kvplan.cli import main
 from tests.running import Run
 

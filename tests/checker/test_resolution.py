@@ -13,9 +13,14 @@ from kvplan.core.errors import RequestError
 from tests.checker.found import cases, row
 
 
+def _paths(tree: walk.Tree, skipped: list[Unreadable]) -> list[str]:
+    reader = walk.Reader(tree, {})
+    return [text.path for place in walk.places(tree) if (text := reader.text(place, skipped))]
+
+
 def _files(folder: Path, exclude: tuple[str, ...] = ()) -> tuple[list[str], list[Unreadable]]:
     skipped: list[Unreadable] = []
-    found = [text.path for text in walk.texts(walk.tree([str(folder)], exclude), {}, skipped)]
+    found = _paths(walk.tree([str(folder)], exclude), skipped)
     return found, skipped
 
 
@@ -40,7 +45,7 @@ def test_named_files_are_read_whatever_they_are_called(tmp_path: Path) -> None:
     (tmp_path / "y.txt").write_bytes(b"\0")
     skipped: list[Unreadable] = []
     tree = walk.tree([str(tmp_path / "x.txt"), str(tmp_path / "y.txt"), str(tmp_path)])
-    assert [text.path for text in walk.texts(tree, {}, skipped)] == ["x.txt"]
+    assert _paths(tree, skipped) == ["x.txt"]
     assert skipped == [Unreadable("y.txt", 1, "it is binary")]
 
 

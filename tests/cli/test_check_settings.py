@@ -134,7 +134,7 @@ def test_the_settings_in_the_manual_are_ones() -> None:
 
 
 def test_the_step_in_the_manual_runs(tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    (step,) = re.findall(r"- run: kvplan (check .*)", README)
+    (step,) = re.findall(r"- run: kvplan (check .*GITHUB_STEP_SUMMARY)", README)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     (tree / "a.sh").write_text(BEYOND)
     (tree / "summary").touch()

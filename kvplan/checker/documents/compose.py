@@ -4,6 +4,7 @@ Source: compose-spec 05-services.md and 12-interpolation.md, docs.docker.com/ai/
 (``context_size``, ``runtime_flags``; llama.cpp with 4096 tokens unless said).
 """
 
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -43,10 +44,11 @@ def servers(file: Text) -> Iterator[Server | Unreadable]:
 
 
 def _beside(file: Text, name: str) -> dict[str, str]:
-    """The variables of a file of them in the same folder: Compose reads ``.env`` by itself."""
+    """The variables of a file of them, its path seen from the folder: Compose reads ``.env`` by itself."""
     folder = file.path.rpartition("/")[0]
-    path = f"{folder}/{name}" if folder else name
-    found = next((other for other in file.others("=") if other.path == path), None)
+    found = file.at(name)
+    if found and folder and found.path == posixpath.normpath(name):
+        found = None  # that of the root is for those who stand there
     pairs = (line.removeprefix("export ").partition("=") for line in found.text.splitlines()) if found else ()
     return {
         key.strip(): re.sub(r"\s+#.*$", "", value.strip()).strip("\"'")

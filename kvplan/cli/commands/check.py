@@ -14,20 +14,25 @@ if TYPE_CHECKING:
     from kvplan.checker.report import Report
 
 _FORMATS = "kvplan.render.formats"
+_MOST_JOBS = 256
 _LEVELS = ("error", "warning", "note", "never")
 
 
 def run(said: Said) -> int:
     """The findings in every format that was asked for; exit 1 when one is at or above --fail-on."""
     from kvplan.checker import baseline, config
-    from kvplan.checker.check import check
 
+    if "json_schema" in said.flags:
+        from kvplan.render.check_schema import schema_text
+
+        streams.write(schema_text(), said)
+        return EXIT_OK
     settings = _settings(config.find(Path(said.words[0] if said.words else ".")), said)
     wanted = list(_wanted(said))
     written = said.values.get("write_baseline")
     if written is not None:
         settings = settings.model_copy(update={"baseline": None})
-    report = check(said.words, settings, online="online" in said.flags)
+    report = _checked(said, settings)
     if written is not None:
         streams.write_file(Path(written), baseline.text(report.found), force="force" in said.flags)
         return EXIT_OK
@@ -41,6 +46,31 @@ def run(said: Said) -> int:
     worst = report.worst()
     fails = settings.fail_on != "never" and worst is not None and _LEVELS.index(worst) <= _LEVELS.index(settings.fail_on)
     return EXIT_NO if fails else EXIT_OK
+
+
+def _checked(said: Said, settings: "Config") -> "Report":
+    from kvplan.checker.check import check
+
+    base, online, jobs = said.values.get("diff"), "online" in said.flags, _jobs(said)
+    if base is None:
+        return check(said.words, settings, online=online, jobs=jobs)
+    if "write_baseline" in said.values:
+        raise RequestError("usage", "--write-baseline writes all findings, --diff shows what is new", hint="leave one of them out")
+    from kvplan.differ import check_diff
+
+    return check_diff(base, said.words, lambda found: _settings(found, said), online=online, jobs=jobs)
+
+
+def _jobs(said: Said) -> int:
+    """Processes at most: as many as there are processors, unless it is said."""
+    from kvplan.checker.processes import n_cpus
+
+    text = said.values.get("jobs")
+    if text is None:
+        return n_cpus()
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_JOBS:
+        raise RequestError("usage", f"--jobs: expected a number from 1 to {_MOST_JOBS}, found '{text}'", hint="--jobs 1 starts no process")
+    return int(text)
 
 
 def _settings(found: "Config", said: Said) -> "Config":
@@ -132,14 +162,26 @@ COMMAND = Command(
         Option("--select", "Only these rules, by their ids.", "Findings", "IDS"),
         Option("--ignore", "All but these rules.", "Findings", "IDS"),
         Option("--strict", "What is unknown is an error: variables, models, GPUs, unreadable documents.", "Findings"),
+        Option(
+            "--diff",
+            "Only what is worse than at BASE: a git revision (main; main... is where HEAD left it), or a folder.",
+            "Findings",
+            "BASE",
+        ),
         Option("--baseline", "Leave out the findings that FILE holds.", "Findings", "FILE"),
         Option("--write-baseline", "Write the findings to FILE, and exit 0.", "Findings", "FILE"),
-        Option("--format", "text, json, github, sarif or markdown; with =FILE into it.", "Output", "NAME[=FILE]", many=True),
+        Option("--format", "text, json, github, gitlab, junit, sarif or markdown; with =FILE into it.", "Output", "NAME[=FILE]", many=True),
         options.JSON,
+        Option("--json-schema", "Print the JSON schema of --json.", "Output"),
         Option("--force", "Let --format and --write-baseline overwrite files that kvplan did not make.", "Output"),
+        Option("--jobs", "Processes that share the files, where that pays; default: one a processor.", "Output", "N"),
         options.DEBUG,
     ),
-    examples=("kvplan check", "kvplan check deploy/ --gpu l40s --format text --format sarif=kvplan.sarif", "kvplan check --format github"),
+    examples=(
+        "kvplan check",
+        "kvplan check deploy/ --gpu l40s --format text --format sarif=kvplan.sarif",
+        "kvplan check --diff origin/main... --format markdown",
+    ),
     run=run,
     many=True,
 )

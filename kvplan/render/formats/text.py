@@ -4,8 +4,10 @@ import re
 from collections.abc import Sequence
 
 from kvplan.checker.case import Case, Found
-from kvplan.checker.report import LEVELS, Report
+from kvplan.checker.changes import Diff
+from kvplan.checker.report import Report
 from kvplan.core.units import GIB
+from kvplan.render.changed import CELLS, cells, counted, summed, upgrades
 from kvplan.render.checked import Row, row
 from kvplan.render.table import aligned
 
@@ -17,9 +19,11 @@ _LONG = 50  # of a model
 
 
 def render(report: Report) -> str:
-    """Findings, the table of servers, and a line that sums both up."""
+    """Findings, the table of servers (of a diff: of those that differ), and a line that sums both up."""
     parts = [_finding(one, report) for one in report.found]
-    if report.cases:
+    if report.diff:
+        parts += _diff(report.diff)
+    elif report.cases:
         parts.append(_table(report.cases))
     parts.append(_sum(report))
     return "\n\n".join(parts) + "\n"
@@ -53,14 +57,24 @@ def _cells(found: Row) -> tuple[str, ...]:
     return tuple(_plain(cell) for cell in said)
 
 
+def _diff(diff: Diff) -> list[str]:
+    """The table of servers that differ, and what new versions of engines do to them."""
+    if not diff.changes:
+        return []
+    rows = [tuple(_plain(cell) for cell in cells(change)) for change in diff.changes]
+    table = aligned([CELLS, *rows], left=frozenset({0, 1, 2, 3, 4, len(CELLS) - 1}))
+    return ["\n".join(table), *(_plain(line) for line in upgrades(diff))]
+
+
 def _model(name: str) -> str:
     """Of a long path its end, which tells."""
     return name if len(name) <= _LONG else f"…{name[1 - _LONG :]}"
 
 
 def _sum(report: Report) -> str:
-    counts = [(level, sum(found.level == level for found in report.found)) for level in LEVELS]
-    said = ", ".join(f"{n} {level}{'' if n == 1 else 's'}" for level, n in counts if n) or "no findings"
+    said = counted(report.found) or "no findings"
     n = len(report.cases)
+    if report.diff:
+        return f"{summed(report.diff)}: {said if report.found else 'no new findings'}"
     left_out = f", {len(report.suppressed)} suppressed" if report.suppressed else ""
     return f"{n} server{'' if n == 1 else 's'} in {report.n_files} file{'' if report.n_files == 1 else 's'}: {said}{left_out}"
