@@ -2,8 +2,8 @@
 
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
 settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
-that files deploy start and hold their load, ``explain("server.log")`` what a log says. Importing kvplan costs nothing; what is used
-is imported then.
+that files deploy start and hold their load, ``explain("server.log")`` what a log says, ``prefix("requests.jsonl")`` what prefix caching
+saves. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kvplan.estimator import Estimate, estimate
     from kvplan.estimator.sweep import Sweep, sweep
     from kvplan.explainer.explanation import Explanation, explain
+    from kvplan.prefixes import Prefix, prefix
     from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
@@ -24,6 +25,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "KvplanError",
+    "Prefix",
     "Recommendation",
     "Sweep",
     "__version__",
@@ -32,6 +34,7 @@ __all__ = [
     "estimate",
     "explain",
     "load_model",
+    "prefix",
     "recommend",
     "sweep",
     "verify",
@@ -41,6 +44,7 @@ _HOMES = {
     "Estimate": "kvplan.estimator",
     "Explanation": "kvplan.explainer.explanation",
     "KvplanError": "kvplan.core.errors",
+    "Prefix": "kvplan.prefixes",
     "Recommendation": "kvplan.recommender",
     "Sweep": "kvplan.estimator.sweep",
     "check": "kvplan.checker.check",
@@ -48,6 +52,7 @@ _HOMES = {
     "estimate": "kvplan.estimator",
     "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
+    "prefix": "kvplan.prefixes",
     "recommend": "kvplan.recommender",
     "sweep": "kvplan.estimator.sweep",
     "verify": "kvplan.verifier",
