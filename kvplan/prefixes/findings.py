@@ -38,10 +38,8 @@ def of_breaks(causes: Iterable[Told]) -> Iterable[Finding]:
         example = cause.example
         requests = f"{cause.n_requests:,} request{'s' if cause.n_requests > 1 else ''}"
         where = f"from token {cause.first_at:,} on in {requests} (line {example.line} beside line {example.other_line})"
-        yield known._replace(
-            message=f"{known.message}: {where}, {100 * told.share_of_misses:.0f} % of what is computed stood behind it before",
-            hint=_hint(known.hint, told),
-        )
+        cost = f"behind it stand {100 * told.share_of_misses:.0f} % of the tokens that are computed"
+        yield known._replace(message=f"{known.message}: {where}; {cost}", hint=_hint(known.hint, told))
 
 
 def _hint(words: str, told: Told) -> str:

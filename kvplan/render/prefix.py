@@ -162,5 +162,5 @@ def _breaks(found: Prefix) -> Iterator[str]:
 
 
 def _example(told: Told) -> str:
-    one = told.cause.example.found
-    return middled(" ".join(one.mine.split()), _EXAMPLE) + " / " + middled(" ".join(one.theirs.split()), _EXAMPLE)
+    pieces = told.cause.example.found.mine, told.cause.example.found.theirs
+    return " / ".join(repr(piece) if told.cause.kind == "whitespace" else middled(" ".join(piece.split()), _EXAMPLE) for piece in pieces)
