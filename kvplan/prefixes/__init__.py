@@ -13,8 +13,8 @@ from kvplan.prefixes.keeping import kept
 from kvplan.prefixes.log import Log
 from kvplan.prefixes.replaying import Replay
 from kvplan.prefixes.saving import savings
-from kvplan.prefixes.serving import Serving, serving
-from kvplan.prefixes.tokens import BYTES, tokens
+from kvplan.prefixes.serving import Serving, served_by
+from kvplan.prefixes.tokens import BYTES, tokens_by
 from kvplan.replay import Blocks
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def prefix(path: str | None = None, **options: "Unpack[All]") -> Prefix:
 
 def of_log(path: str, question: Asked, *, probe: bool = False) -> Prefix:
     """The answer for a file of requests, ``-`` for stdin. Raises RequestError like its parts."""
-    served = serving(question, probe=probe)
+    served = served_by(question, probe=probe)
     log = Log(path, skip_bad=question.skip_bad)
-    words = tokens(question.tokenizer, question.options.model, templated=question.rendering == "template")
+    words = tokens_by(question.tokenizer, question.options.model, templated=question.rendering == "template")
     replay = Replay(words, served.cache()).feed(log)
     read = LogRead(log.name, log.n_lines, log.n_skipped, dict(replay.kinds), replay.n_answered, words.how, words.source, words.rendering)
     breaks = summing.breaks(replay, served)
@@ -70,7 +70,7 @@ def of_log(path: str, question: Asked, *, probe: bool = False) -> Prefix:
 def of_chat(said: str, question: Asked, *, probe: bool = False) -> Prefix:
     """The answer for the chats that ``said`` describes. Raises RequestError like its parts."""
     asked_for = spec(said)
-    served = serving(question, probe=probe, in_chat=True)
+    served = served_by(question, probe=probe, in_chat=True)
     replay = Replay(BYTES, served.cache())
     sums = {turn: [0, 0, 0] for turn in range(1, asked_for.turns + 1)}
     end = 0
@@ -107,5 +107,5 @@ def _answer(replay: Replay, served: Serving, said: Iterable[Finding]) -> Prefix:
         warmth=summing.warmth(replay, served),
         savings=savings(replay.pairs, served.estimate),
         breaks=None,
-        findings=(*findings.of_cache(replay, served, thrash), *said, *findings.of_engine(served)),
+        findings=(*findings.of_cache(replay, served, thrash), *said, *findings.of_engine(replay, served)),
     )

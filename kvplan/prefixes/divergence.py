@@ -59,7 +59,7 @@ def _blank(mine: str, theirs: str, at: int, there: int) -> Parting | None:
     """White space of another form."""
     ours, others = _blanks(mine, at), _blanks(theirs, there)
     resumed = alike(mine, theirs, ours.end, others.end)
-    if ours == others or mine[ours.start : ours.end] == theirs[others.start : others.end]:
+    if mine[ours.start : ours.end] == theirs[others.start : others.end]:
         return None
     if resumed >= LEAST_RESUMED or (resumed and bare(mine[ours.end :]) == bare(theirs[others.end :])):
         return Parting("whitespace", ours, others, resumed)

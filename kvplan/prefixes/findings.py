@@ -98,9 +98,13 @@ def of_cache(replay: Replay, serving: Serving, thrash_tokens: int | None) -> Ite
         )
 
 
-def of_engine(serving: Serving) -> Iterable[Finding]:
-    """How far the replay is the engine's own."""
+def of_engine(replay: Replay, serving: Serving) -> Iterable[Finding]:
+    """How far the replay is the engine's own, and what it would not take."""
     found = serving.estimate
+    limit = found.model.max_ctx_tokens if found else None
+    if found is not None and limit is not None and replay.longest > limit:
+        message = f"the longest request holds {replay.longest:,} tokens, and {found.model.id} was made for {limit:,}"
+        yield Finding("KV201", "warning", message, "cut or summarize histories; of a chat say keep=N")
     if serving.n_slots is not None:
         yield Finding(
             "KV658",

@@ -47,13 +47,13 @@ class Log:
             if not line.strip():
                 continue
             try:
-                yield Request(self.n_lines, text=line.decode().rstrip("\r\n")) if plain else request(from_json(line), self.n_lines)
+                yield Request(self.n_lines, text=line.decode().rstrip("\r\n")) if plain else request(from_json(line.strip()), self.n_lines)
             except Malformed as problem:
                 self._bad(str(problem))
             except UnicodeDecodeError:
                 self._bad("expected UTF-8")
             except ValueError as problem:
-                self._bad(f"expected one JSON value: {problem}")
+                self._bad(f"expected one JSON value: {str(problem).replace('line 1 column', 'column')}")
 
     def _bad(self, why: str) -> None:
         """Count a line that holds no request. Raises RequestError where none may be left out."""

@@ -20,7 +20,7 @@ TIMESTAMP = re.compile(
 """Days, times of day, seconds since 1970 from 2017 on."""
 
 IDENTIFIER = re.compile(
-    r"\b(?=#?\w{5})(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # a UUID
+    r"\b(?=[\w#-]{5})(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # a UUID
     r"|[A-Za-z]+(?=[\w-]*\d)(?:[-_]\w+)*[-_]\w{4,}"  # req_8f3a91
     r"|(?=[a-f]*\d)[0-9a-f]{8,}"  # a hash
     r"|(?=\w*\d)(?=\w*[A-Za-z])\w{16,}"  # a nonce
@@ -56,6 +56,5 @@ def covering(pattern: re.Pattern[str], text: str, at: int) -> Span | None:
 
 
 def bare(text: str) -> str:
-    """``text`` with its white space in one form: one blank, no blanks at the ends of lines, no empty lines."""
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return "\n".join(line for line in lines if line)
+    """``text`` with all white space in one form: one blank between words."""
+    return " ".join(text.split())

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kvplan.prefixes.request import Request
 from kvplan.prefixes.tokens import Tokens
 from kvplan.replay import Blocks, Shape, Slots
+from kvplan.replay.blocks import TOKEN_BYTES
 
 SAMPLE_BYTES = 32 * 2**20
 """Text that is kept to look at what breaks prefixes; a log that has more is looked at as far as this goes."""
@@ -66,7 +67,7 @@ class Replay:
         self._note(request)
         self.longest = max(self.longest, found.n_kept)
         if isinstance(self.cache, Slots):
-            like, hits = None, self.cache.take(found.content, found.n_prompt)
+            like, hits = None, self.cache.take(found.content[: found.n_kept * TOKEN_BYTES], found.n_prompt)
             endless = hits
         elif not self.cache.fits(found.n_kept):
             self.n_too_long += 1

@@ -47,7 +47,7 @@ class Serving(NamedTuple):
         return Blocks(self.shape) if self.n_slots is None else Slots(self.n_slots)
 
 
-def serving(asked: Asked, *, probe: bool, in_chat: bool = False) -> Serving:
+def served_by(asked: Asked, *, probe: bool, in_chat: bool = False) -> Serving:
     """What serves these requests. Raises RequestError for an engine that keeps no prefixes, and a model that leaves no room for any."""
     options = asked.options
     _check(asked)

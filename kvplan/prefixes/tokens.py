@@ -62,7 +62,7 @@ def stand_in(text: str) -> bytes:
 BYTES = Tokens("bytes", None, "plain", stand_in, plain)
 
 
-def tokens(said: str | None, model: str | None, *, templated: bool) -> Tokens:
+def tokens_by(said: str | None, model: str | None, *, templated: bool) -> Tokens:
     """The tokens of ``said``, a tokenizer.json or a directory with one, else of the model's directory, else the stand-in.
 
     ``templated``: chats are rendered by the model's own template where it has one. Raises RequestError for a file that is none,

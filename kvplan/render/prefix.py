@@ -85,13 +85,8 @@ def _figures(found: Prefix, paint: Paint) -> Iterator[str]:
     if found.warmth is not None:
         seen, warm = found.warmth, found.warmth.warm
         whose = "" if seen.named or found.chat else ", told by which request goes on with which"
-        rows.append(
-            (
-                "distinct",
-                f"{seen.distinct_tokens:,}",
-                f"tokens, {seen.shared_tokens:,} of them in several of {seen.n_sessions:,} sessions{whose}",
-            )
-        )
+        several = f"{seen.shared_tokens:,} of them in several of {seen.n_sessions:,} sessions" if seen.n_sessions > 1 else "of one session"
+        rows.append(("distinct", f"{seen.distinct_tokens:,}", f"tokens, {several}{whose}"))
         if warm is not None:
             rows.append(("warm sessions", f"{warm:,}", f"of {seen.tokens_per_session:,} tokens each beside what they share"))
     if found.serving.pool_blocks is not None and found.thrash_tokens is not None:

@@ -26,7 +26,8 @@ def _lines(found: Prefix) -> Iterator[str]:
     if found.warmth is not None and found.warmth.warm is not None:
         seen, pool = found.warmth, serving.pool_tokens or 0
         yield f"warm sessions: ({pool:,} − {seen.shared_tokens:,}) / {seen.tokens_per_session:,} = {seen.warm:,}"
-    yield "pools of other sizes, from the same replay: each finds a block if it is larger than what was used since (Mattson et al. 1970)"
+    if serving.n_slots is None:
+        yield "pools of other sizes, from the same replay: each finds what fewer blocks were used since than it has (Mattson et al. 1970)"
     if found.savings.flops is not None:
         yield "operations: 2 · active parameters · tokens, and attention over what each token sees"
     if found.breaks is not None:

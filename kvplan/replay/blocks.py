@@ -1,9 +1,10 @@
 """A pool of blocks that are found again by all tokens up to their last, least recently used first to go.
 
 Source: vLLM docs/design/prefix_caching.md and v1/core/kv_cache_manager.py, v1/core/block_pool.py: only full blocks are kept, a block is
-known by its parent and its tokens, at least the last token of a prompt is computed, freed blocks queue up with a request's tail first.
-One request is served after the other. A full block that is computed again because it holds the prompt's last token takes the place of the
-one kept; vLLM has both until one goes.
+known by its parent and its tokens, at least the last token of a prompt is computed, freed blocks queue up with a request's tail first,
+and a block that is not full is the first to be taken again (of 0.28; older ones queue it up with the others). One request is served
+after the other. A full block that is computed again because it holds the prompt's last token takes the place of the one kept; vLLM has
+both until one goes.
 """
 
 from array import array
@@ -57,6 +58,7 @@ class Blocks:
         self._recency = Recency()
         self._n_requests = 0
         self._n_sessions = 0
+        self._tight = -1
         self._width = _HASH_BYTES if shape.block_tokens > 1 else TOKEN_BYTES
 
     def fits(self, n_tokens: int) -> bool:
@@ -77,9 +79,8 @@ class Blocks:
         walk = self._walk(root, path)
         whose = self._whose(walk, path) if session is None else session
         hits, endless = self._count(walk, max(0, n_prompt - 1) // block)
-        n_blocks = -(-n_kept // block)
-        self.largest_blocks = max(self.largest_blocks, n_blocks)
-        self._move(walk, now, n_blocks)
+        self.largest_blocks = max(self.largest_blocks, -(-n_kept // block))
+        self._move(walk, now, n_kept // block, partial=n_kept % block > 0)
         self._grow(walk, path, now, whose)
         return Taken(hits * block, endless * block, whose, walk.like if walk.like >= 0 else None, walk.end // self._width * block)
 
@@ -133,16 +134,27 @@ class Blocks:
             n = min(n_all, most - endless)
             if n <= 0:
                 break
-            since = self._recency.above(use)
+            since = self._recency.above(use) + (use <= self._tight)
             self.curve.found(since, n)
             endless += n
             hits += n if limit is None else max(0, min(n, limit - since))
         return hits, endless
 
-    def _move(self, walk: _Walk, now: int, n_blocks: int) -> None:
+    def _move(self, walk: _Walk, now: int, n_full: int, *, partial: bool) -> None:
+        """Let the request's full blocks be the last used ones.
+
+        The block that is not full took room for a while: blocks of uses up to ``_tight`` stood one deeper than now. Blocks that are new
+        push all others deeper, and what was once the case no longer matters.
+        """
         for use, n in walk.found:
             self._recency.add(use, -n)
-        self._recency.add(now, n_blocks)
+        self._recency.add(now, n_full)
+        if partial:
+            self._tight = now
+        elif n_full > sum(n for _, n in walk.found):
+            self._tight = -1
+        else:
+            self._tight = min(self._tight, walk.found[-1][0])
 
     def _grow(self, walk: _Walk, path: bytes, now: int, session: int) -> None:
         """Mark the way with this request, and let its new blocks follow."""
