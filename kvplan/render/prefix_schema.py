@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from kvplan.prefixes.patterns import Kind
-from kvplan.render.schema import Finding
+from kvplan.render.schema import Finding, Spread
 
 
 class _Strict(BaseModel):
@@ -150,14 +150,6 @@ class Checkpoints(_Strict):
     n_copies: int
 
 
-class Range(_Strict):
-    """Seconds."""
-
-    low: float
-    best: float
-    high: float
-
-
 class Conversation(_Strict):
     """What one conversation is to keep on one device, and what it takes to load it or to compute it again."""
 
@@ -165,8 +157,8 @@ class Conversation(_Strict):
     kv_bytes: int
     state_bytes: int
     checkpoints: Checkpoints | None
-    load_s: Range | None
-    compute_s: Range | None
+    load_s: Spread | None
+    compute_s: Spread | None
 
 
 class Chat(_Strict):

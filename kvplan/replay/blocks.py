@@ -8,6 +8,7 @@ both until one goes.
 """
 
 from array import array
+from struct import unpack
 from typing import NamedTuple
 
 from kvplan.replay.curve import Curve
@@ -97,7 +98,7 @@ class Blocks:
         end = min(len(content) // step, n_kept // self.shape.block_tokens) * step
         if self._width == TOKEN_BYTES:
             return content[:end]
-        return array("q", [hash(content[at : at + step]) for at in range(0, end, step)]).tobytes()
+        return array("q", map(hash, unpack(f"{step}s" * (end // step), content[:end]))).tobytes()
 
     def _walk(self, root: Run, path: bytes) -> _Walk:
         width, at, runs, found, like = self._width, 0, [root], list[tuple[int, int]](), root.next
