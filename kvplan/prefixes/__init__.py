@@ -61,7 +61,8 @@ def of_log(path: str, question: Asked, *, probe: bool = False) -> Prefix:
     log = Log(path, skip_bad=question.skip_bad)
     words = tokens_by(question.tokenizer, question.options.model, templated=question.rendering == "template")
     replay = Replay(words, served.cache()).feed(log)
-    read = LogRead(log.name, log.n_lines, log.n_skipped, dict(replay.kinds), replay.n_answered, words.how, words.source, words.rendering)
+    kinds = {kind: replay.kinds[kind] for kind in ("chat", "text", "ids")}
+    read = LogRead(log.name, log.n_lines, log.n_skipped, kinds, replay.n_answered, words.how, words.source, words.rendering)
     breaks = summing.breaks(replay, served)
     said = (*findings.of_log(log, replay), *findings.of_breaks(breaks.causes if breaks else ()))
     return _answer(replay, served, said)._replace(log=read, breaks=breaks)

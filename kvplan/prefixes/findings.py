@@ -101,9 +101,10 @@ def of_cache(replay: Replay, serving: Serving, thrash_tokens: int | None) -> Ite
 def of_engine(replay: Replay, serving: Serving) -> Iterable[Finding]:
     """How far the replay is the engine's own, and what it would not take."""
     found = serving.estimate
-    limit = found.model.max_ctx_tokens if found else None
+    limit = serving.limit_tokens
     if found is not None and limit is not None and replay.longest > limit:
-        message = f"the longest request holds {replay.longest:,} tokens, and {found.model.id} was made for {limit:,}"
+        said = f"{serving.engine} is told to take" if serving.commanded else f"{found.model.id} was made for"
+        message = f"the longest request holds {replay.longest:,} tokens, and {said} {limit:,}"
         yield Finding("KV201", "warning", message, "cut or summarize histories; of a chat say keep=N")
     if serving.n_slots is not None:
         yield Finding(

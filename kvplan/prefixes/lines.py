@@ -153,7 +153,16 @@ def _answer(both: Mapping[str, object]) -> str | bytes | None:
         choice = found["choices"][0]
         found = choice.get("text", choice.get("message"))
     found = found.get("content") if isinstance(found, dict) else found
-    return _ids(found, "the answer") if isinstance(found, list) else found if isinstance(found, str) else None
+    if isinstance(found, list):
+        return _joined(found) if any(isinstance(one, dict) for one in found) else _ids(found, "the answer")
+    return found if isinstance(found, str) else None
+
+
+def _joined(items: list[object]) -> str | None:
+    """The text of an answer in parts, as the responses endpoint returns it; None where there is none."""
+    contents = [item.get("content", item) for item in items if isinstance(item, dict)]
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
+    return "".join(text for part in parts if isinstance(part, dict) and isinstance(text := part.get("text"), str)) or None
 
 
 def _length(both: Mapping[str, object]) -> int | None:

@@ -1,6 +1,7 @@
 """A log of requests, read line by line."""
 
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -43,7 +44,8 @@ class Log:
         from pydantic_core import from_json  # three times as fast as json, and a log of ids is hardly anything else
 
         plain = self.path.endswith(".txt")
-        for self.n_lines, line in enumerate(file, 1):
+        for self.n_lines, raw in enumerate(file, 1):
+            line = raw.removeprefix(BOM_UTF8) if self.n_lines == 1 else raw
             if not line.strip():
                 continue
             try:

@@ -20,7 +20,8 @@ class Serving(NamedTuple):
     """An engine with what it keeps.
 
     ``block_tokens`` is 1 where tokens are found one by one. ``pool_blocks`` has the bounds of the estimate, None where the pool has no
-    end; ``n_slots`` is None for a pool. ``n_groups`` blocks are taken for each block of tokens. ``estimate`` is None without a model.
+    end; ``n_slots`` is None for a pool. ``n_groups`` blocks are taken for each block of tokens. ``estimate`` is None without a model;
+    ``commanded``: somebody said its settings.
     """
 
     engine: str
@@ -31,6 +32,15 @@ class Serving(NamedTuple):
     n_slots: int | None
     n_groups: int
     estimate: Estimate | None
+    commanded: bool = False
+
+    @property
+    def limit_tokens(self) -> int | None:
+        """The longest sequence that the model was made for, or that the settings allow where somebody said how much."""
+        if self.estimate is None:
+            return None
+        said = self.estimate.settings.get("max_model_len") if self.commanded else None
+        return said if isinstance(said, int) else self.estimate.model.max_ctx_tokens
 
     @property
     def shape(self) -> Shape:
@@ -71,7 +81,8 @@ def served_by(asked: Asked, *, probe: bool, in_chat: bool = False) -> Serving:
         return Serving(name, version, 1, None, "endless", None, 1, found)
     if name != "vllm":
         raise RequestError("unknown_engine", f"unknown engine '{name}'", hint="known here: vllm, sglang, llama.cpp, ollama")
-    return _pool(asked, Serving(name, version, asked.block or _DEFAULT_BLOCK, None, "endless", None, 1, found))
+    said = bool(options.command or options.ctx)
+    return _pool(asked, Serving(name, version, asked.block or _DEFAULT_BLOCK, None, "endless", None, 1, found, said))
 
 
 def _check(asked: Asked) -> None:

@@ -21,7 +21,7 @@ def blocks(found: Prefix) -> Iterator[str]:
     yield "\n".join(_turns(found, chat))
     yield "\n".join(_sums(found, chat))
     if chat.kept is not None:
-        yield "\n".join(_kept(chat.kept))
+        yield "\n".join(_kept(chat.kept, found.serving.engine))
 
 
 def _turns(found: Prefix, chat: Chat) -> Iterator[str]:
@@ -50,9 +50,15 @@ def _sums(found: Prefix, chat: Chat) -> Iterator[str]:
         yield f"edits and cuts undo {undone // n:,} tokens a chat that were kept: all behind the first one that changed"
 
 
-def _kept(kept: Kept) -> Iterator[str]:
+_WHERE = {
+    "vllm": " (--kv-offloading-size)",
+    "llama.cpp": " (--slot-save-path, --cache-ram)",
+}
+
+
+def _kept(kept: Kept, engine: str) -> Iterator[str]:
     state = f", {format_size(kept.state_bytes)} of it states" if kept.state_bytes else ""
-    yield f"a conversation of {kept.n_tokens:,} tokens is {format_size(kept.bytes)} to keep{state}, on each device"
+    yield f"a conversation of {kept.n_tokens:,} tokens is {format_size(kept.bytes)} to keep{_WHERE.get(engine, '')}{state}, for each device"
     if kept.checkpoints is not None:
         saved = kept.checkpoints
         what = "states can't be cut back" if saved.kind == "recurrent" else "windows forget what is before them"

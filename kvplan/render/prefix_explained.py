@@ -30,6 +30,8 @@ def _lines(found: Prefix) -> Iterator[str]:
         yield "pools of other sizes, from the same replay: each finds what fewer blocks were used since than it has (Mattson et al. 1970)"
     if found.savings.flops is not None:
         yield "operations: 2 · active parameters · tokens, and attention over what each token sees"
+    if found.chat is not None and found.chat.kept is not None and found.chat.kept.load_s is not None:
+        yield "from the host's memory: bytes over 50 to 95 % of the bus (PCIe, 16 lanes, one way); computed: a prompt of that length"
     if found.breaks is not None:
         yield "breaks: each request beside the earlier one that it is most like; a difference counts where 64 signs are alike behind it"
         yield "mended: the same requests once more, with these pieces at the end of the prompt, or in one order or form"

@@ -69,6 +69,12 @@ def ids(*tokens: int) -> bytes:
             Request(1, text="a", answer="b"),
             id="what a batch returned",
         ),
+        pytest.param(
+            {"input": "a", "output": [{"type": "message", "content": [{"type": "output_text", "text": "b"}]}]},
+            Request(1, text="a", answer="b"),
+            id="what a response returned",
+        ),
+        pytest.param({"prompt": "a", "answer": [{"type": "reasoning"}]}, Request(1, text="a"), id="an answer without text"),
         pytest.param({"prompt": "a", "output_tokens": 7}, Request(1, text="a", n_output=7), id="length"),
         pytest.param(
             {"prompt": "a", "session_id": 3, "cache_salt": "s"}, Request(1, text="a", session="3", apart=(None, "s")), id="session"
@@ -131,6 +137,12 @@ def test_a_file_of_prompts(tmp_path: Path) -> None:
     path = tmp_path / "prompts.txt"
     path.write_text('a\n{"b"\n')
     assert [one.text for one in Log(str(path), skip_bad=False)] == ["a", '{"b"']
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('"a"\n"b"\n', encoding="utf-8-sig")
+    assert [one.text for one in Log(str(path), skip_bad=False)] == ["a", "b"]
 
 
 def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:

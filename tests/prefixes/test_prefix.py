@@ -92,6 +92,7 @@ def test_what_is_said_of_a_log(tmp_path: Path) -> None:
 
 def test_beyond_what_the_model_was_made_for() -> None:
     assert "KV201" in rules(kvplan.prefix(chat="turns=3,user=2k,answer=100", model="llama-2-7b"))
+    assert "KV201" in rules(kvplan.prefix(chat="turns=3,user=2k,answer=100", model="qwen3-8b", ctx="4k"))
     assert "KV201" not in rules(kvplan.prefix(chat="turns=3,user=2k,answer=100,system=0,keep=4k", model="llama-2-7b"))
 
 
