@@ -11,8 +11,6 @@ from kvplan.core.errors import KvplanError
 from kvplan.perf.steps import prefill_flops
 from tests.prefixes.logs import RULES, chat, written
 
-MODEL = {"model": "llama-3.1-8b", "gpu": "l4"}
-
 
 def test_by_hand(tmp_path: Path) -> None:
     found = kvplan.prefix(written(tmp_path, list(range(40)), list(range(40)), [*range(20), 99], list(range(33))), block=16)
@@ -26,7 +24,7 @@ def test_by_hand(tmp_path: Path) -> None:
 
 def test_the_pool_is_what_the_estimate_leaves(tmp_path: Path) -> None:
     path = written(tmp_path, list(range(40)))
-    found = kvplan.prefix(path, **MODEL)
+    found = kvplan.prefix(path, model="llama-3.1-8b", gpu="l4")
     capacity = kvplan.estimate("llama-3.1-8b", engine="vllm", gpu="l4").capacity
     assert capacity is not None
     assert capacity.n_blocks is not None
@@ -34,10 +32,10 @@ def test_the_pool_is_what_the_estimate_leaves(tmp_path: Path) -> None:
     assert found.pool.best == (capacity.n_blocks - 1) * 16  # block 0 is nobody's
     assert found.pool.low < found.pool.best < found.pool.high
     assert found.serving.pool_from == "estimate"
-    larger = kvplan.prefix(path, **MODEL, block=32)
+    larger = kvplan.prefix(path, model="llama-3.1-8b", gpu="l4", block=32)
     assert larger.pool is not None
     assert larger.pool.best == (capacity.n_blocks - 1) * 16 // 32 * 32
-    said = kvplan.prefix(path, **MODEL, pool_tokens="1k")
+    said = kvplan.prefix(path, model="llama-3.1-8b", gpu="l4", pool_tokens="1k")
     assert said.pool == (1024, 1024, 1024)
 
 
@@ -54,7 +52,7 @@ def test_layers_that_differ_take_a_block_for_each_group(tmp_path: Path) -> None:
 
 def test_what_is_saved(tmp_path: Path) -> None:
     tokens = list(range(2000))
-    found = kvplan.prefix(written(tmp_path, tokens, [*tokens[:1600], *range(5000, 5400)]), **MODEL)
+    found = kvplan.prefix(written(tmp_path, tokens, [*tokens[:1600], *range(5000, 5400)]), model="llama-3.1-8b", gpu="l4")
     model = kvplan.load_model("llama-3.1-8b")
     moved = perf.traffic.traffic(model, perf.traffic.Shape("bfloat16"))
     assert found.savings.saved_flops == prefill_flops(moved, 0, 1600)
@@ -99,7 +97,7 @@ def test_beyond_what_the_model_was_made_for() -> None:
 def test_a_log_of_requests_that_are_all_too_long(tmp_path: Path) -> None:
     found = kvplan.prefix(written(tmp_path, [1] * 64), pool_tokens=32)
     assert (found.n_requests, found.n_too_long, found.hit_rate, found.curve, found.warmth) == (0, 1, 0.0, (), None)
-    timed = kvplan.prefix(written(tmp_path, [1] * 64), pool_tokens=32, **MODEL)
+    timed = kvplan.prefix(written(tmp_path, [1] * 64), pool_tokens=32, model="llama-3.1-8b", gpu="l4")
     assert timed.savings.within is None
 
 
