@@ -1,6 +1,6 @@
 """What a cache of prefixes finds of real requests, what breaks it, what that costs; and the same of made-up chats."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kvplan.core.ledger import Finding
@@ -12,6 +12,7 @@ from kvplan.prefixes.chat import Chat, Turn, requests, spec
 from kvplan.prefixes.keeping import kept
 from kvplan.prefixes.log import Log
 from kvplan.prefixes.replaying import Replay
+from kvplan.prefixes.request import Request
 from kvplan.prefixes.saving import savings
 from kvplan.prefixes.serving import Serving, served_by
 from kvplan.prefixes.tokens import BYTES, tokens_by
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         chat: str
 
 
+Watched = Callable[[Iterable[Request]], Iterable[Request]]
 __all__ = ["Asked", "Prefix", "of_chat", "of_log", "prefix"]
 
 _OWN = ("block", "pool_tokens", "slots", "tokenizer", "rendering", "skip_bad")
@@ -55,12 +57,15 @@ def prefix(path: str | None = None, **options: "Unpack[All]") -> Prefix:
     return of_chat(str(chat), question) if path is None else of_log(path, question)
 
 
-def of_log(path: str, question: Asked, *, probe: bool = False) -> Prefix:
-    """The answer for a file of requests, ``-`` for stdin. Raises RequestError like its parts."""
+def of_log(path: str, question: Asked, *, probe: bool = False, watched: Watched = iter) -> Prefix:
+    """The answer for a file of requests, ``-`` for stdin; ``watched`` hands requests on and may tell how far it is.
+
+    Raises RequestError like its parts.
+    """
     served = served_by(question, probe=probe)
     log = Log(path, skip_bad=question.skip_bad)
     words = tokens_by(question.tokenizer, question.options.model, templated=question.rendering == "template")
-    replay = Replay(words, served.cache()).feed(log)
+    replay = Replay(words, served.cache()).feed(watched(log))
     kinds = {kind: replay.kinds[kind] for kind in ("chat", "text", "ids")}
     read = LogRead(log.name, log.n_lines, log.n_skipped, kinds, replay.n_answered, words.how, words.source, words.rendering)
     breaks = summing.breaks(replay, served)

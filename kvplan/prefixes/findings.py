@@ -126,5 +126,5 @@ def of_engine(replay: Replay, serving: Serving) -> Iterable[Finding]:
         yield Finding(
             "KV655",
             "note",
-            "layers that differ share the pool: each group is taken to keep all blocks, each state to be there: hits are an upper bound",
+            "layers that differ share the pool: each group is taken to keep all blocks, each state to be there: hits are approximate",
         )

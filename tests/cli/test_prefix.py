@@ -69,3 +69,11 @@ def test_what_is_wrong(kvplan: Run) -> None:
     assert "--chat makes the requests up" in refused(kvplan, "prefix", f"{LOGS}/plain.jsonl", "--chat", "turns=2")
     assert f"{LOGS}/bad.jsonl:2: expected one JSON value" in refused(kvplan, "prefix", f"{LOGS}/bad.jsonl")
     assert "nowhere.jsonl: No such file" in refused(kvplan, "prefix", "nowhere.jsonl")
+
+
+def test_how_far_it_is_on_a_terminal(kvplan: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("[1, 2, 3]\n" * 4001)
+    assert kvplan("prefix", str(log), "-q").err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert "4,000 requests replayed" in kvplan("prefix", str(log), "-q").err

@@ -3,14 +3,19 @@
 import sys
 from typing import TYPE_CHECKING
 
-from kvplan.cli import options, streams
+from kvplan.cli import options, progress, streams
 from kvplan.cli.command import Command, Option, Said
 from kvplan.cli.pasted import pasted
 from kvplan.core.errors import EXIT_OK, RequestError
 from kvplan.estimator import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from kvplan.prefixes import Prefix
+    from kvplan.prefixes.request import Request
+
+_TOLD_EVERY = 2000
 
 
 def run(said: Said) -> int:
@@ -47,7 +52,16 @@ def _found(said: Said) -> "Prefix":
     known = {name: value for name, value in said.values.items() if name in Options._fields}
     own = {name: said.values.get(name) for name in ("block", "pool_tokens", "slots", "tokenizer", "rendering")}
     question = asked(Options(command=pasted(said), **known), {**own, "skip_bad": "skip_bad" in said.flags})  # type: ignore[typeddict-item]  # None is as good as not said
-    return of_chat(chat, question, probe=True) if chat is not None else of_log(said.words[0], question, probe=True)
+    return of_chat(chat, question, probe=True) if chat is not None else of_log(said.words[0], question, probe=True, watched=_watched)
+
+
+def _watched(requests: "Iterable[Request]") -> "Iterator[Request]":
+    """The same requests; on a terminal, how many there were so far."""
+    for n, request in enumerate(requests):
+        if n and n % _TOLD_EVERY == 0:
+            progress.step(f"{n:,} requests replayed")
+        yield request
+    progress.clear()
 
 
 def _warn(found: "Prefix", said: Said) -> None:
