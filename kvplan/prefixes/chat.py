@@ -141,13 +141,11 @@ def _same(earlier: bytes, later: bytes) -> int:
 
 
 class _Ids:
-    """Tokens that nobody else has."""
+    """Tokens that nobody else has; a spec of at most 2 · 10^9 has as many ids."""
 
     def __init__(self) -> None:
         self._next = 0
 
     def fresh(self, n: int) -> bytes:
         self._next += n
-        if self._next >= 2**32:
-            raise RequestError("bad_chat", "--chat: more than 4 billion tokens", hint="fewer turns, sessions or tokens in each")
         return array("I", range(self._next - n, self._next)).tobytes()

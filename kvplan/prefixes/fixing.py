@@ -92,8 +92,6 @@ def _each_text(request: Request, parted: Callable[[int, str], tuple[str, str]]) 
     if request.text is not None:
         stays, goes = parted(0, request.text)
         return request._replace(text=stays + goes)
-    if not request.messages:
-        return request
     pairs = [parted(i, message.text) for i, message in enumerate(request.messages)]
     messages = [message._replace(text=stays) for message, (stays, _) in zip(request.messages, pairs, strict=True)]
     last = messages[-1]

@@ -42,9 +42,10 @@ def _turns(found: Prefix, chat: Chat) -> Iterator[str]:
 
 
 def _sums(found: Prefix, chat: Chat) -> Iterator[str]:
-    n = chat.spec.sessions
+    n, n_turns = chat.spec.sessions, chat.spec.turns
     computed = found.prompt_tokens - found.hit_tokens
-    yield f"a chat reads {found.prompt_tokens // n:,} tokens without reuse, growing with the square of its turns; {computed // n:,} with it"
+    growing = ", growing with the square of its turns" if n_turns > 1 and not chat.spec.keep else ""
+    yield f"a chat reads {found.prompt_tokens // n:,} tokens without reuse{growing}; {computed // n:,} with it"
     undone = sum(turn.invalidated_tokens for turn in chat.turns)
     if undone:
         yield f"edits and cuts undo {undone // n:,} tokens a chat that were kept: all behind the first one that changed"

@@ -230,3 +230,35 @@ def test_a_long_log_is_looked_at_in_part(tmp_path: Path, monkeypatch: pytest.Mon
     found = kvplan.prefix(written(tmp_path, *(chat(f"It is 08:{i:02d}. {RULES}", words(i)) for i in range(8)))).breaks
     assert found is not None
     assert (found.n_requests, found.is_whole) == (3, False)
+
+
+def test_a_text_beside_a_chat_is_no_break(tmp_path: Path) -> None:
+    marked = f"<|system|>\n{RULES}<|end|>\n<|user|>\n{words(1)}"  # begins as the rendered chat does
+    assert not causes(tmp_path, chat(RULES, words(1)), {"prompt": marked})
+
+
+def test_other_roles_are_no_break(tmp_path: Path) -> None:
+    first, second = (
+        {"messages": [{"role": role, "content": RULES}, {"role": "user", "content": words(1)}]} for role in ("system", "developer")
+    )
+    assert not causes(tmp_path, first, second)
+
+
+def test_other_calls_are_no_break(tmp_path: Path) -> None:
+    calls = [{"role": "assistant", "content": "", "tool_calls": [{"name": name}]} for name in ("a", "b")]
+    head = chat(RULES, words(1))["messages"]
+    assert isinstance(head, list)
+    tail = [{"role": "tool", "content": words(3, 40)}]
+    assert not causes(tmp_path, *({"messages": [*head, call, *tail]} for call in calls))
+
+
+def test_system_texts_that_have_nothing_in_common_are_variants_too(tmp_path: Path) -> None:
+    texts = (RULES, "You are a pirate and speak of nothing but the sea, of ships, of gold and of the rum that there was.")
+    (told,) = causes(tmp_path, *(chat(texts[i % 2], words(i)) for i in range(6))).values()
+    assert (told.cause.kind, told.mended_rate) == ("system_variants", None)
+    assert not causes(tmp_path, chat(texts[0], words(1)), chat(texts[1], words(2)))  # each once: two services, for all that is known
+
+
+def test_a_short_word_that_comes_again_is_no_cut(tmp_path: Path) -> None:
+    requests = [chat(RULES, "first question", "yes", "ok", session="s"), chat(RULES, "ok", session="s")]
+    assert not causes(tmp_path, *requests)
