@@ -84,7 +84,10 @@ COMMAND = Command(
     argument="[REQUESTS] [-- ENGINE COMMAND]",
     options=(
         Option(
-            "--chat", "Made-up chats instead: turns=20,user=200 in tokens; also answer, system, private, keep, sessions, edit=5@3.", "Requests", "SPEC"
+            "--chat",
+            "Made-up chats: turns=20,user=200 in tokens; also answer, system, private, keep, sessions, edit=5@3.",
+            "Requests",
+            "SPEC",
         ),
         Option("--tokenizer", "A tokenizer.json, or a directory with one; without it 4 bytes of text are a token.", "Requests", "FILE"),
         Option("--rendering", "Chats by the tokenizer's own template, or plainly.", "Requests", "KIND", choices=("template", "plain")),
