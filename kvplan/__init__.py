@@ -3,7 +3,7 @@
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
 settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
 that files deploy start and hold their load, ``check_diff("main", paths)`` what a change made worse of them, ``explain("server.log")``
-what a log says. Importing kvplan costs nothing; what is used is imported then.
+what a log says, ``prefix("requests.jsonl")`` what prefix caching saves. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kvplan.estimator import Estimate, estimate
     from kvplan.estimator.sweep import Sweep, sweep
     from kvplan.explainer.explanation import Explanation, explain
+    from kvplan.prefixes import Prefix, prefix
     from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
@@ -25,6 +26,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "KvplanError",
+    "Prefix",
     "Recommendation",
     "Sweep",
     "__version__",
@@ -34,6 +36,7 @@ __all__ = [
     "estimate",
     "explain",
     "load_model",
+    "prefix",
     "recommend",
     "sweep",
     "verify",
@@ -43,6 +46,7 @@ _HOMES = {
     "Estimate": "kvplan.estimator",
     "Explanation": "kvplan.explainer.explanation",
     "KvplanError": "kvplan.core.errors",
+    "Prefix": "kvplan.prefixes",
     "Recommendation": "kvplan.recommender",
     "Sweep": "kvplan.estimator.sweep",
     "check": "kvplan.checker.check",
@@ -51,6 +55,7 @@ _HOMES = {
     "estimate": "kvplan.estimator",
     "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
+    "prefix": "kvplan.prefixes",
     "recommend": "kvplan.recommender",
     "sweep": "kvplan.estimator.sweep",
     "verify": "kvplan.verifier",

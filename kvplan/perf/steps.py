@@ -102,6 +102,13 @@ def prefill(traffic: Traffic, machine: Machine, eff: Efficiency, prompts: Prompt
     )
 
 
+def prefill_flops(traffic: Traffic, start: float, end: float) -> float:
+    """Operations of one prompt from its token ``start`` to its token ``end``: products with the weights, and attention; no logits."""
+    n_tokens = end - start
+    attending = sum(group.pair_flops * _mean_seen(group, start, end) for group in traffic.growth)
+    return n_tokens * (traffic.token_flops + traffic.expert_flops + attending)
+
+
 def waiting_s(traffic: Traffic, eff: Efficiency) -> float:
     """Seconds that a pass takes whatever it reads: launches, the sampler, the scheduler."""
     return eff.step_s + traffic.n_layers * eff.layer_s + traffic.n_moe_layers * eff.expert_layer_s

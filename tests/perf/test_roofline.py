@@ -6,7 +6,7 @@ from kvplan import perf
 from kvplan.perf import Demand, Growth, Machine, Traffic, performance
 from kvplan.perf.efficiency import APART, REREAD, SCORE_PASSES_BYTES, Efficiency, efficiency
 from kvplan.perf.roofline import decode_step, overlap, packed
-from kvplan.perf.steps import Prompts, Step, cache_bytes, decode, linking_s, moved_bytes, prefill, product_rate, touched
+from kvplan.perf.steps import Prompts, Step, cache_bytes, decode, linking_s, moved_bytes, prefill, prefill_flops, product_rate, touched
 
 DENSE = Traffic(32, 14e9, 13e9, 0.25e9, (Growth(131072, 524288, 1024, 4.0),), 8192)
 MIXTURE = DENSE._replace(dense_bytes=2e9, token_flops=2e9, expert_bytes=32e9, expert_flops=4e9, n_experts=64, n_active=4, n_moe_layers=32)
@@ -165,3 +165,12 @@ def test_replicas_add_up() -> None:
 def test_prompts_that_go_together_are_all_waited_for() -> None:
     one, four = (performance(DENSE, H100, Demand(n, 4000, 10, together=True), perf.EAGER).ttft_s.best for n in (1, 4))
     assert 2 < four / one < 4
+
+
+def test_a_prompt_s_operations_add_up_part_by_part() -> None:
+    whole = prefill_flops(DENSE, 0, 1000)
+    assert prefill_flops(DENSE, 0, 400) + prefill_flops(DENSE, 400, 1000) == pytest.approx(whole)
+    assert whole == pytest.approx(1000 * (13e9 + 524288 * 500))  # products, and attention over 500 tokens in the mean
+    assert prefill_flops(DENSE, 7, 7) == 0
+    windowed = DENSE._replace(growth=(DENSE.growth[0]._replace(window_tokens=100),))
+    assert prefill_flops(windowed, 500, 600) == pytest.approx(100 * (13e9 + 524288 * 100))
