@@ -1,6 +1,6 @@
 """Let PyTorch's allocator grow its segments: of segments of a fixed size, much is reserved that no tensor fits into.
 
-Source: PyTorch docs, notes/cuda, expandable_segments; the shares are those of the traces in the engine's segments.py.
+Source: PyTorch docs, notes/cuda, expandable_segments; the shares are those of the traces in the engine's shares.py.
 """
 
 from collections.abc import Iterator
