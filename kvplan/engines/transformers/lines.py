@@ -9,10 +9,11 @@ from kvplan.engines.transformers.kernels import Moment
 
 
 class Chunks(NamedTuple):
-    """Chunks of ``n_tokens``, of which the last is filled up: bytes of one."""
+    """Chunks of ``n_tokens``, of which the last is filled up: bytes of one, and what is copied of each where there are several."""
 
     n_tokens: int
     size: int
+    copied: int = 0
 
 
 class Line(NamedTuple):
@@ -53,7 +54,8 @@ def peak(lines: Iterable[Line], point: Point, *, ragged: bool | None = None) -> 
     for (token, pair, per_attended, padded, uneven, square, _what), rule, new, old, row, _kind, chunks in lines:
         size = token * tokens + batch * (row + sum(map(mul, new, now)) + sum(map(mul, old, before)))
         if chunks:
-            size += batch * ceil_div(queries, chunks.n_tokens) * chunks.size
+            n_chunks = batch * ceil_div(queries, chunks.n_tokens)
+            size += n_chunks * (chunks.size + (chunks.copied if n_chunks > 1 else 0))
         if pair or per_attended or padded or square:
             seen = attended[rule]
             size += seen * (pair * tokens + per_attended * batch + square * queries)
