@@ -47,7 +47,8 @@ def build(cfg: Config) -> ModelSpec:
     form = _form(shape.heads, alive="4H" if parallel and two_norms else "3H", new=new)._replace(
         mlp=(mlp,) if parallel else (mlp, "8H + I"),
         checked=cfg.text("model_type") == "falcon" and not alibi,
-        rotary_dim=rotary_dim(cfg, shape.heads.head_dim),
+        rotary_dim=None if alibi else rotary_dim(cfg, shape.heads.head_dim),
+        resident=f"{2 * shape.heads.head_dim}" if alibi else "",  # tables of a rotation that no layer makes
     )
     return classic(shape, style, _biased(form, copied=shape.heads.n_kv_heads > 1) if alibi else form)
 
