@@ -7,7 +7,8 @@ class Scan(NamedTuple):
     """A moment of a mixer that reads its prompt in chunks.
 
     ``token`` is alive per token, ``chunked`` per token of a prompt that is filled up to whole chunks, ``chunk`` per chunk and
-    ``sequence`` per sequence; ``copied`` is like ``chunked`` unless all the batch is one of them, which is read as it lies.
+    ``sequence`` per sequence; ``copied`` is like ``chunked`` unless all the batch is one of them, which is read as it lies;
+    ``ordered`` is like it where a prompt is several chunks, whose products are put in order.
     """
 
     token: str
@@ -15,6 +16,7 @@ class Scan(NamedTuple):
     chunk: str = ""
     sequence: str = ""
     copied: str = ""
+    ordered: str = ""
 
 
 class StateMoments(NamedTuple):
@@ -38,7 +40,7 @@ def chunked_scan(chunk_tokens: int, *, hidden: str = "3H") -> StateMoments:
     ``hidden`` lives around it.
     """
     token, products = f"{hidden} + D + 2C + T", f"{3 * chunk_tokens}fT"
-    read = Scan(token, f"{products} + 3fF + 5fD", "fZ", "2fZ", copied="fF")
+    read = Scan(token, f"{products} + 3fF + 4fD", "fZ", "2fZ", copied="fF", ordered="fD")
     summed = Scan(token, f"{products} + 3fF + 7fD", "fZ", "2fZ")
     return StateMoments("mamba2", (read, summed), "3H + 3fZ + 2Z", chunk_tokens, masked="")
 

@@ -24,9 +24,9 @@ def scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int, Chunks]]:
             beside = (state.masked if plan.settings.padding == "left" else "", state.eager if plan.settings.attn == "eager" else "")
             scan = scan._replace(token=" + ".join(filter(None, (scan.token, *beside))))
             alive, *rest = [rate(text, kind.widths, plan.elem_bytes) for text in scan]
-            chunked, chunk, row, copied = [found.token for found in rest]
-            what, row = " + ".join(filter(None, (*scan[:2], scan.copied))), row - kind.store.state_bytes  # its own state is made at the end
-            moments.append((Moment(*alive, what=what), row, Chunks(n, chunked * n + chunk, copied * n)))
+            chunked, chunk, row, copied, ordered = [found.token for found in rest]
+            what, row = " + ".join(filter(None, (*scan[:2], *scan[4:]))), row - kind.store.state_bytes  # its own state is made at the end
+            moments.append((Moment(*alive, what=what), row, Chunks(n, chunked * n + chunk, copied * n, ordered * n)))
     return moments
 
 
