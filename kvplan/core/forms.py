@@ -7,22 +7,31 @@ class Scan(NamedTuple):
     """A moment of a mixer that reads its prompt in chunks.
 
     ``token`` is alive per token, ``chunked`` per token of a prompt that is filled up to whole chunks, ``chunk`` per chunk and
-    ``sequence`` per sequence.
+    ``sequence`` per sequence; ``copied`` is like ``chunked`` unless all the batch is one of them, which is read as it lies;
+    ``ordered`` is like it where a prompt is several chunks, whose products are put in order.
     """
 
     token: str
     chunked: str = ""
     chunk: str = ""
     sequence: str = ""
+    copied: str = ""
+    ordered: str = ""
 
 
 class StateMoments(NamedTuple):
-    """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels."""
+    """What a mixer of ``kind`` holds while it scans a prompt in chunks, and while it makes one step, without fused kernels.
+
+    Where there is padding it reads a copy of its input without it, and ``masked`` lives beside the scan; ``eager`` is what an eager
+    attention layer before it left behind.
+    """
 
     kind: str
     scans: tuple[Scan, ...]
     step: str
     chunk_tokens: int = 1
+    masked: str = "H"
+    eager: str = ""
 
 
 def chunked_scan(chunk_tokens: int, *, hidden: str = "3H") -> StateMoments:
@@ -31,8 +40,9 @@ def chunked_scan(chunk_tokens: int, *, hidden: str = "3H") -> StateMoments:
     ``hidden`` lives around it.
     """
     token, products = f"{hidden} + D + 2C + T", f"{3 * chunk_tokens}fT"
-    scans = tuple(Scan(token, f"{products} + {rest}", "fZ", "2fZ") for rest in ("4fF + 5fD", "3fF + 7fD"))
-    return StateMoments("mamba2", scans, "3H + 3fZ + 2Z", chunk_tokens)
+    read = Scan(token, f"{products} + 3fF + 4fD", "fZ", "2fZ", copied="fF", ordered="fD")
+    summed = Scan(token, f"{products} + 3fF + 7fD", "fZ", "2fZ")
+    return StateMoments("mamba2", (read, summed), "3H + 3fZ + 2Z", chunk_tokens, masked="")
 
 
 def delta_scan(token: str) -> StateMoments:

@@ -24,7 +24,7 @@ BUILT_IN: dict[str, int] = {
 CLASS_DEFAULTS = (
     "olmo", "olmo2", "olmo3", "cohere2_moe", "glm4", "starcoder2", "nemotron", "phi", "granitemoe", "granitemoeshared", "dots1",
     "hunyuan_v1_moe", "apertus", "arcee", "helium", "persimmon", "gpt_bigcode", "codegen", "afmoe", "mimo_v2_flash", "hy_v3", "laguna",
-    "diffllama", "nanochat", "mistral4", "exaone_moe", "gpt_neo",
+    "diffllama", "nanochat", "mistral4", "exaone_moe", "gpt_neo", "modernbert-decoder", "bamba", "zamba2",
 )  # fmt: skip
 """Model types whose widths are those of their own configuration class."""
 

@@ -152,7 +152,7 @@ def test_wrong_requests(kvplan: Run, words: tuple[str, ...], said: str) -> None:
 
 
 def test_engines_without_settings_to_search() -> None:
-    with pytest.raises(UnavailableError, match="not of slow-engine") as problem:
+    with pytest.raises(UnavailableError, match="no settings of slow-engine") as problem:
         dialect("slow-engine")
     assert problem.value.hint == "say --engine with one of: llama.cpp, ollama, transformers, vllm"
 

@@ -132,6 +132,12 @@ def test_a_number_that_nobody_knows_is_not_guessed() -> None:
             ones.sum().item()
 
 
+def test_weights_drawn_until_they_lie_inside_bounds_are_drawn_once() -> None:
+    with fake.world(fake.Traced("cpu"), None, None):
+        weights = torch.empty(3)
+        assert torch.nn.init.trunc_normal_(weights) is weights
+
+
 def test_a_model_too_large_for_any_machine_beside_its_estimate() -> None:
     found = verify("llama-3-70b", ctx="32k", batch="8", backend="trace", timeout_s=240)
     assert found.ok, found.terms

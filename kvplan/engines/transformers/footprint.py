@@ -185,7 +185,7 @@ class Footprint:
 
         Source: transformers 5.24 generation/utils.py, _sample.
         """
-        return self._sum(kept) + self.plan.score_elems * (self.plan.elem_bytes + FLOAT32 * copies)
+        return self._sum(kept) + self.plan.row_bytes + self.plan.score_elems * FLOAT32 * copies
 
     def _step(self, load: Workload, before: tuple[int, ...], n_tokens: int) -> int:
         """Peak of the step that makes ``n_tokens`` out of one less, whose cache holds ``before``."""

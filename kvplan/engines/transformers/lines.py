@@ -9,10 +9,13 @@ from kvplan.engines.transformers.kernels import Moment
 
 
 class Chunks(NamedTuple):
-    """Chunks of ``n_tokens``, of which the last is filled up: bytes of one."""
+    """Chunks of ``n_tokens``, of which the last is filled up: bytes of one, what is copied of each where the batch has several, and
+    what is put in order where one prompt has."""
 
     n_tokens: int
     size: int
+    copied: int = 0
+    ordered: int = 0
 
 
 class Line(NamedTuple):
@@ -53,7 +56,9 @@ def peak(lines: Iterable[Line], point: Point, *, ragged: bool | None = None) -> 
     for (token, pair, per_attended, padded, uneven, square, _what), rule, new, old, row, _kind, chunks in lines:
         size = token * tokens + batch * (row + sum(map(mul, new, now)) + sum(map(mul, old, before)))
         if chunks:
-            size += batch * ceil_div(queries, chunks.n_tokens) * chunks.size
+            each = ceil_div(queries, chunks.n_tokens)
+            moved = (chunks.copied if batch * each > 1 else 0) + (chunks.ordered if each > 1 else 0)
+            size += batch * each * (chunks.size + moved)
         if pair or per_attended or padded or square:
             seen = attended[rule]
             size += seen * (pair * tokens + per_attended * batch + square * queries)

@@ -15,17 +15,19 @@ def _states(plan: Plan, kind: Kind) -> list[StateMoments]:
 def scans(plan: Plan, kind: Kind) -> list[tuple[Moment, int, Chunks]]:
     """Moments of mixers with a state while they read the prompt, their bytes per sequence, and their chunks.
 
-    Where there is padding they read a copy of their input without it.
     Source: transformers 5.24 models/qwen3_next/modeling_qwen3_next.py, apply_mask_to_padding_states.
     """
-    found, masked = [], " + H" if plan.settings.padding == "left" else ""
+    moments = []
     for state in _states(plan, kind):
+        n = state.chunk_tokens
         for scan in state.scans:
-            scan = scan._replace(token=scan.token + masked)
-            token, chunked, chunk, row = [rate(text, kind.widths, plan.elem_bytes).token for text in scan]
-            what, row = " + ".join(filter(None, scan[:2])), row - kind.store.state_bytes  # its own state is made at the end
-            found.append((Moment(token, what=what), row, Chunks(state.chunk_tokens, chunked * state.chunk_tokens + chunk)))
-    return found
+            beside = (state.masked if plan.settings.padding == "left" else "", state.eager if plan.settings.attn == "eager" else "")
+            scan = scan._replace(token=" + ".join(filter(None, (scan.token, *beside))))
+            alive, *rest = [rate(text, kind.widths, plan.elem_bytes) for text in scan]
+            chunked, chunk, row, copied, ordered = [found.token for found in rest]
+            what, row = " + ".join(filter(None, (*scan[:2], *scan[4:]))), row - kind.store.state_bytes  # its own state is made at the end
+            moments.append((Moment(*alive, what=what), row, Chunks(n, chunked * n + chunk, copied * n, ordered * n)))
+    return moments
 
 
 def steps(plan: Plan, kind: Kind) -> list[Moment]:

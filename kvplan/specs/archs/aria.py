@@ -30,5 +30,5 @@ def build(cfg: Config) -> ModelSpec:
     ffn = MoeFfn(n_experts, n_active, width, width * cfg.integer("moe_num_shared_experts", least=0))
     bias = cfg.flag("attention_bias", default=False)
     moe = MoeStyle(router="router", mlp_bias=cfg.flag("mlp_bias", default=False))
-    form = ActivationForm(rotary_dim=rotary_width(cfg), checked=True)
+    form = ActivationForm(rotary_dim=rotary_width(cfg), merges_experts=False, checked=True)
     return sparse_decoder(cfg, Style(qkv_bias=bias, o_bias=bias), (ffn,) * cfg.n_layers(), moe, form)

@@ -42,5 +42,7 @@ def build(cfg: Config) -> ModelSpec:
     if where and max(where) >= n_layers:
         raise cfg.error("attn_layer_indices", f"expected layers below num_hidden_layers = {n_layers}, found {max(where)}")
     layers = [attends if i in where else recurs for i in range(n_layers)]
-    states = (chunked_scan(cfg.integer("mamba_chunk_size", default=256)),)
-    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5), states=states))
+    scan = chunked_scan(cfg.integer("mamba_chunk_size", default=256))
+    states = (scan._replace(eager=f"{heads.n_heads}L") if where else scan,)  # layers hand their scores back
+    rotated = rotary_dim(cfg, heads.head_dim, default=0.5)
+    return assemble(cfg, layers, Style(), ActivationForm(rotary_dim=rotated, states=states, checked=True))

@@ -79,7 +79,8 @@ def build(cfg: Config) -> ModelSpec:
     extra = norm("mlp.post_mlp_layernorm", hidden) if family.post_mlp_norm else ()
     layers = latent_layers(cfg, (mla,) * len(ffns), ffns, family.moe, extra)
     (last,) = latent_layers(cfg, (mla,), (moe,), family.moe, extra)
-    form = latent_form(cfg, float32_routing=model_type != "mistral4")._replace(checked=model_type != "kimi_k2")
+    merged = model_type == "mistral4"  # in its files as in its modules
+    form = latent_form(cfg, float32_routing=not merged)._replace(merges_experts=not merged, checked=model_type != "kimi_k2")
     return latent_decoder(cfg, layers, form, next_token(hidden, last, n_next_token(cfg), own=own_ends(cfg)))
 
 

@@ -43,12 +43,14 @@ def build(cfg: Config) -> ModelSpec:
         tied=cfg.flag("tie_word_embeddings", default=True),
     )
     alibi = cfg.flag("alibi", default=False)
+    (mlp,) = plain(cfg.text("activation", default="gelu"), hidden="6H" if not parallel else "5H" if two_norms else "4H")
     form = _form(shape.heads, alive="4H" if parallel and two_norms else "3H", new=new)._replace(
-        mlp=plain(cfg.text("activation", default="gelu"), hidden="5H" if parallel and two_norms else "4H"),
-        checked=cfg.text("model_type") == "falcon" and parallel and not alibi,
+        mlp=(mlp,) if parallel else (mlp, "8H + I"),
+        checked=cfg.text("model_type") == "falcon" and not alibi,
         rotary_dim=None if alibi else rotary_dim(cfg, shape.heads.head_dim),
+        resident=f"{2 * shape.heads.head_dim}" if alibi else "",  # tables of a rotation that no layer makes
     )
-    return classic(shape, style, form)
+    return classic(shape, style, _biased(form, copied=shape.heads.n_kv_heads > 1) if alibi else form)
 
 
 def _form(heads: Heads, *, alive: str, new: bool) -> ActivationForm:
@@ -61,7 +63,20 @@ def _form(heads: Heads, *, alive: str, new: bool) -> ActivationForm:
         scores="4NL",
         kept_scores="2NL",
         kv_heads="expanded" if new else "broadcast",
-        masks_all=new,
+        masks_all=True,
+    )
+
+
+def _biased(form: ActivationForm, *, copied: bool) -> ActivationForm:
+    """``form`` under ALiBi, a bias for each pair of tokens and head: made once, and copied by SDPA's memory-efficient kernel unless it ends
+    on a multiple of 8."""
+    return form._replace(
+        norm=f"{form.norm} + NL",
+        attention=tuple(f"{text} + NL" for text in form.attention),
+        core=f"{form.core} + {2 if copied else 1}NL",
+        scores="3NL + 3fNL",
+        kept_scores="2NL + 2fNL",
+        mlp=tuple(f"{text} + NL" for text in form.mlp),
     )
 
 

@@ -11,7 +11,6 @@ from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import attention, layer_kinds, mixer, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, periodic, vector
 from kvplan.specs.parts.decoder import Style, assemble, completed
-from kvplan.specs.parts.forms import NORMED_ROTATION
 from kvplan.specs.parts.gemma import NORMS, kv_sources, per_layer_embeddings, per_layer_gate
 
 MODEL_TYPES = ("gemma3n_text",)
@@ -20,6 +19,7 @@ _CLASS: dict[str, object] = {
     **{"vocab_size": 262400, "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 35, "num_attention_heads": 8},
     **{"num_key_value_heads": 2, "head_dim": 256, "max_position_embeddings": 32768, "sliding_window": 512, "laurel_rank": 64},
     **{"vocab_size_per_layer_input": 262144, "hidden_size_per_layer_input": 256, "altup_num_inputs": 4, "num_kv_shared_layers": 15},
+    **{"final_logit_softcapping": 30.0},
 }
 _KINDS = (*4 * ("sliding_attention",), "full_attention")
 
@@ -28,10 +28,27 @@ def build(cfg: Config) -> ModelSpec:
     """The last ``num_kv_shared_layers`` layers have no keys and values of their own, nor the projections to them."""
     cfg = completed(cfg, _CLASS)
     hidden, n_layers = cfg.integer("hidden_size"), cfg.n_layers()
-    form = ActivationForm(rotary_dim=read_heads(cfg, hidden).head_dim, rope_tables=2, attention=NORMED_ROTATION)
-    spec = assemble(cfg, list(_layers(cfg, hidden, n_layers)), Style(tied=True), form)
+    spec = assemble(cfg, list(_layers(cfg, hidden, n_layers)), Style(tied=True), _form(cfg, hidden, n_layers))
     streams = copies(linear("altup_projections", hidden, hidden, role="other"), 2 * (cfg.integer("altup_num_inputs") - 1))
     return spec._replace(weights=(*spec.weights, *streams, *per_layer_embeddings(cfg, hidden, n_layers)))
+
+
+def _form(cfg: Config, hidden: int, n_layers: int) -> ActivationForm:
+    """Each layer reads all streams and makes predictions and corrections of them; the streams' first values and the embeddings of all
+    layers live through the whole pass."""
+    streams = cfg.integer("altup_num_inputs")
+    around = f"{2 * streams + 2}H"
+    return ActivationForm(
+        norm=f"{3 * streams + 10}H + 2fH",
+        attention=(f"{around} + 4Q + K + V", f"{around} + 2Q + 4K + V", f"{around} + Q + 2fQ"),
+        core=f"{around} + Q",
+        mlp=(f"{2 * streams + 7}H + 4I", f"{4 * streams + 9}H"),
+        logits="2W" if cfg.has("final_logit_softcapping") else "W",
+        resident=f"{(streams + 1) * hidden + n_layers * cfg.integer('hidden_size_per_layer_input')}",
+        rotary_dim=read_heads(cfg, hidden).head_dim,
+        rope_tables=2,
+        checked=True,
+    )
 
 
 def _layers(cfg: Config, hidden: int, n_layers: int) -> Iterator[Layer]:

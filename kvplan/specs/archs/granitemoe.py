@@ -26,7 +26,8 @@ def build(cfg: Config) -> ModelSpec:
     ffn = MoeFfn(n_experts, n_active, cfg.integer("intermediate_size"), shared)
     bias, hidden = cfg.flag("attention_bias", default=False), cfg.integer("hidden_size")
     style = Style(qkv_bias=bias, o_bias=bias)
-    form = ActivationForm(logits="2W", rotary_dim=rotary_dim(cfg, read_heads(cfg, hidden).head_dim), checked=True)
+    rotated = rotary_dim(cfg, read_heads(cfg, hidden).head_dim)
+    form = ActivationForm(logits="2W", rotary_dim=rotated, merges_experts=False, checked=True)
     moe = MoeStyle(name="block_sparse_moe", router="router", shared="shared_mlp")
     ffns = (ffn,) * cfg.n_layers()
     if model_type != "granitemoe_swa":

@@ -10,6 +10,7 @@ from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import gated_mlp, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed
 from kvplan.specs.parts.experts import MoeStyle, moe
+from kvplan.specs.parts.forms import decays, selective_scan
 from kvplan.specs.parts.hybrid import FeedForward, Mixing, mixed_layers
 from kvplan.specs.parts.sparse import experts_per_token
 from kvplan.specs.parts.state_space import mamba1, read_biases, read_mamba1
@@ -42,7 +43,9 @@ def build(cfg: Config) -> ModelSpec:
         [sparse if here else dense for here in _every(cfg, "expert_layer", period=2, offset=1)],
         (*norm("input_layernorm", hidden), *norm("pre_ff_layernorm", hidden)),
     )
-    return assemble(cfg, layers, Style(), ActivationForm())
+    scan = selective_scan(ssm, residual="3H", inner_norms=True)
+    form = ActivationForm(states=(scan,), constant_bytes=decays(ssm), checked=True)
+    return assemble(cfg, layers, Style(), form)
 
 
 def _mixture(cfg: Config, hidden: int, intermediate: int) -> FeedForward | None:

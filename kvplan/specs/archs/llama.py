@@ -41,4 +41,6 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg.renamed(_NAMES.get(model_type, {})), _CLASS.get(model_type, {}))
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False))
-    return decoder(cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), checked=model_type in ("llama", "exaone", "internlm3")))
+    return decoder(
+        cfg, style, ActivationForm(rotary_dim=rotary_width(cfg), checked=model_type in ("llama", "exaone", "internlm3", "iquestcoder"))
+    )

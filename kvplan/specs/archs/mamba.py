@@ -10,6 +10,7 @@ from kvplan.core.model import Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import norm
 from kvplan.specs.parts.decoder import Style, assemble, completed
+from kvplan.specs.parts.forms import decays, selective_scan
 from kvplan.specs.parts.state_space import Biases, dt_rank, expanded, mamba1
 
 MODEL_TYPES = ("mamba", "falcon_mamba")
@@ -27,4 +28,6 @@ def build(cfg: Config) -> ModelSpec:
     bias = cfg.flag("use_bias", default=False)
     biases = Biases(cfg.flag("use_conv_bias", default=True), bias, bias)
     layer = Layer((ssm,), (), (*norm("norm", hidden), *mamba1("mixer", hidden, ssm, biases)))
-    return assemble(cfg, [layer] * cfg.n_layers(), Style(tied=True), ActivationForm())
+    scan = selective_scan(ssm, residual="2H + fH" if cfg.flag("residual_in_fp32", default=True) else "3H")
+    form = ActivationForm(states=(scan,), logits="W + fW", constant_bytes=decays(ssm), checked=True)
+    return assemble(cfg, [layer] * cfg.n_layers(), Style(tied=True), form)

@@ -36,4 +36,4 @@ def build(cfg: Config) -> ModelSpec:
     layer = Layer((ssm,), (), (*norm("norm", hidden), *mamba2("mixer", hidden, ssm, biases)))
     residual = "2H + fH" if cfg.flag("residual_in_fp32", default=True) else "3H"
     scan = chunked_scan(cfg.integer("chunk_size", default=256), hidden=residual)
-    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(states=(scan,), checked=True))
+    return assemble(cfg, [layer] * cfg.n_layers(), Style(), ActivationForm(states=(scan,), logits="W + fW", checked=True))

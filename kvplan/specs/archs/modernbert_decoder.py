@@ -40,8 +40,16 @@ def build(cfg: Config) -> ModelSpec:
         block(shape, style if i else first, mixer=mixer(kind, shape.heads, cfg, window=window))
         for i, kind in enumerate(_kinds(cfg, n_layers))
     ]
+    half = shape.heads.n_heads * shape.heads.head_dim // 2
     extra = (*norm("embed_norm", hidden, bias=norm_bias), *_head(cfg, hidden, norm_bias=norm_bias))
-    form = ActivationForm(norm="5H", rotary_dim=shape.heads.head_dim, rope_tables=2)
+    form = ActivationForm(
+        norm="5H",
+        attention=(f"3H + Q + K + V + 3fQ + {half}f", f"3H + Q + K + V + fQ + 3fK + {half}f"),
+        mlp=("5H + 4I",),
+        logits=f"W + {hidden}",
+        resident=f"{4 * shape.heads.head_dim}",  # cos and sin of both rotations, for each sequence
+        checked=True,
+    )
     return classic(shape, style, form, layers=layers, extra=extra)
 
 

@@ -14,6 +14,7 @@ from kvplan.specs.parts.attention import attention, full, read_heads
 from kvplan.specs.parts.blocks import Groups, copies, linear, norm, plain_mlp
 from kvplan.specs.parts.decoder import Style, assemble, completed
 from kvplan.specs.parts.experts import MoeStyle, router
+from kvplan.specs.parts.forms import plain
 from kvplan.specs.parts.hybrid import OLD_NAMES
 from kvplan.specs.parts.mtp import n_next_token
 from kvplan.specs.parts.nested import amended
@@ -33,6 +34,7 @@ _DEFAULTS: dict[str, object] = {
 }
 _SIGNS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
 _FOUR = ("linear_attention", "moe", "full_attention", "mlp")
+_ROUTING = "4iA + fA + fE"
 _ROUTER = MoeStyle(name="mixer", router_dtype="float32", correction="buffer", correction_dtype="float32")
 
 
@@ -46,9 +48,26 @@ def build(cfg: Config) -> ModelSpec:
         cfg.per_layer("layers_block_type", cfg.n_layers(), kinds)
     made = {kind: _layer(cfg, kind) for kind in dict.fromkeys(kinds)}
     untied = amended(cfg, tie_word_embeddings=False)
-    form = ActivationForm(states=(chunked_scan(cfg.integer("mamba_chunk_size", "chunk_size", default=128)),))
-    spec = assemble(untied, [made[kind] for kind in kinds], Style(), form)
+    spec = assemble(untied, [made[kind] for kind in kinds], Style(), _form(cfg))
     return spec._replace(mtp=_next_token(cfg))
+
+
+def _form(cfg: Config) -> ActivationForm:
+    """Blocks read the residual itself; experts read a latent where the config has its width, and their outputs are summed in float32."""
+    act, latent = cfg.text("mlp_hidden_act", default="relu2"), cfg.optional_integer("moe_latent_size")
+    sent, summed, around = (f"{2 * latent}A", f"{2 * latent}fA", f"3H + {latent}") if latent else ("2AH", "2fAH", "3H")
+    (gate,), (shared,) = (plain(act, hidden=hidden) for hidden in (f"{around} + {f'{latent}A' if latent else 'AH'}", "4H"))
+    return ActivationForm(
+        mlp=plain(act, hidden="3H"),
+        moe=(
+            f"{around} + {sent} + {summed} + {_ROUTING}",
+            f"{gate.replace('I', 'AM')} + {_ROUTING}",
+            f"{shared.replace('I', 'S')} + fE",
+        ),
+        states=(chunked_scan(cfg.integer("mamba_chunk_size", "chunk_size", default=128)),),
+        logits="W + fW",
+        checked=True,
+    )
 
 
 def _kinds(cfg: Config, keys: Sequence[str], pattern_key: str, default: Sequence[str]) -> tuple[str, ...]:

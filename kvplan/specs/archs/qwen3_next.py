@@ -72,6 +72,7 @@ def build(cfg: Config) -> ModelSpec:
         attention=NORMED_ROTATION,
         moe=moe_moments(hidden="5H"),
         states=FUSED_DELTA if model_type == "qwen3_next" else STATES,
+        merges_experts=model_type == "qwen3_next",
         checked=True,
         rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.25),
     )

@@ -180,4 +180,4 @@ def _form(cfg: Config, block: Block, *, second: bool) -> ActivationForm:
         return ActivationForm()
     rotated = cfg.flag("use_mem_rope", default=False)
     scan = chunked_scan(cfg.integer("chunk_size", default=256), hidden="5H")
-    return ActivationForm(rotary_dim=block.heads.head_dim if rotated else None, states=(scan,))
+    return ActivationForm(rotary_dim=block.heads.head_dim if rotated else None, states=(scan,), checked=True)

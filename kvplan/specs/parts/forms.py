@@ -4,6 +4,7 @@ Read off traces of the modeling code of transformers 5.24: every tensor alive at
 """
 
 from kvplan.core.forms import ActivationForm, Scan, StateMoments, delta_scan
+from kvplan.core.mixers import Mamba1
 
 _COPIES = {"gelu_new": 4, "gelu_fast": 5, "quick_gelu": 3, "relu2": 3, "laplace": 3, "gelu_accurate": 4}
 _FUSED_COPIES = 2
@@ -71,3 +72,16 @@ KEY_DECAY = (StateMoments("gated_delta", (Scan("3H + C", "7fD + 3Z"),), "3H + 3f
 
 FUSED_DELTA = (delta_scan("3H + 2C + 2D"),)
 """The delta rule behind one projection of queries, keys, values and output gate, which lives as long as they do."""
+
+
+def selective_scan(ssm: Mamba1, *, residual: str, inner_norms: bool = False) -> StateMoments:
+    """Mamba's loop over the prompt: decays, inputs and their products for each element of the state and all tokens, and outputs as
+    they come and stacked. ``residual`` lives around it."""
+    projected = ssm.dt_rank + (4 if inner_norms else 2) * ssm.state_dim
+    scan = Scan(f"{residual} + 7D + 2fD + 3fZ + {projected}", sequence=f"fZ + {ssm.conv_kernel}D")
+    return StateMoments("mamba1", (scan,), f"{residual} + 9D + 5fZ")
+
+
+def decays(ssm: Mamba1) -> int:
+    """Bytes of the state's decays in float32, which one layer makes and all its sequences read."""
+    return 4 * ssm.state_elems

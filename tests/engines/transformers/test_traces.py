@@ -1,8 +1,9 @@
 """Peaks against traces of the modeling code of transformers 5.24.0.
 
 Each run really executed every operation of the model on tensors without storage; what was alive at the worst moment of the
-prefill and of the decode steps was counted, weights left out. Four of the runs traced are left out: a static cache in
-GPT-Neo, one at the border of a window in eager attention, and a plain forward of MiniCPM3 and of Beam.
+prefill and of the decode steps was counted, weights left out. Five of the runs traced are left out: a static cache in
+GPT-Neo, one at the border of a window in eager attention, a plain forward of MiniCPM3 and of Beam, and eager attention in the
+first layer of a Nemotron-H.
 """
 
 import gzip
