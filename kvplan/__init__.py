@@ -2,8 +2,8 @@
 
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
 settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
-that files deploy start and hold their load, ``explain("server.log")`` what a log says. Importing kvplan costs nothing; what is used
-is imported then.
+that files deploy start and hold their load, ``explain("server.log")`` what a log says, ``quality("model/")`` what
+quantized caches cost. Importing kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
+    from kvplan.verifier.fidelity.study import quality
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "estimate",
     "explain",
     "load_model",
+    "quality",
     "recommend",
     "sweep",
     "verify",
@@ -48,6 +50,7 @@ _HOMES = {
     "estimate": "kvplan.estimator",
     "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
+    "quality": "kvplan.verifier.fidelity.study",
     "recommend": "kvplan.recommender",
     "sweep": "kvplan.estimator.sweep",
     "verify": "kvplan.verifier",

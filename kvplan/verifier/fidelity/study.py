@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from kvplan.verifier.fidelity.samples import Sample
 from kvplan.verifier.fidelity.variant import DEFAULT, Variant, variants
 from kvplan.verifier.fidelity.verdicts import Judged, judged
 from kvplan.verifier.journal import Journal
+from kvplan.verifier.run import Tier
 
 N_NEW = 128
 CTX_TOKENS = 4096
@@ -111,19 +112,28 @@ def study(plan: Plan, journal: Journal | None = None, watcher: Watcher | None = 
     asked = samples.read(plan.samples) if plan.samples else samples.built_in()
     if len({one.name for one in asked}) < len(asked):
         raise RequestError("bad_samples", f"{plan.samples}: two samples have one id", hint="leave the ids out")
-    model = load_model(plan.model)
+    asked_tier, model = _backend(plan.backend), load_model(plan.model)
     found = sizes.heads(model)
     for one in tried:
         sizes.check(found, one)
     where = weights.of(plan.model, model)
     checks.need_torch()
-    tier = checks.tier("cpu" if plan.backend == "cpu" else "cuda" if plan.backend == "cuda" else None, loads=True)
+    tier = checks.tier(asked_tier, loads=True)
     dtype = guard.dtype(plan.dtype, model, tier)
     job = Job(where.where, where.revision, where.gguf_file, dtype, tier, plan.n_new, tried, asked)
     guard.check(job, model, found)
     played, place = _played(job, where, journal, watcher or Watcher())
     ctx = plan.ctx_tokens or min(CTX_TOKENS, model.max_ctx_tokens or CTX_TOKENS)
-    return _judged(model, job, [(one, played[one.name]) for one in asked], ctx, place)
+    return judged_together(model, job, [(one, played[one.name]) for one in asked], ctx, place)
+
+
+def _backend(said: str | None) -> Tier | None:
+    if said not in (None, *_BACKENDS):
+        raise RequestError("unsupported", f"--backend {said}: quality runs on cuda or cpu", hint="leave it out")
+    return None if said is None else _BACKENDS[said]
+
+
+_BACKENDS: dict[str, Tier] = {"cuda": "cuda", "cpu": "cpu"}
 
 
 def _played(job: Job, where: weights.Weights, journal: Journal | None, watcher: Watcher) -> tuple[dict[str, Played], str | None]:
@@ -174,7 +184,8 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _judged(model: ModelSpec, job: Job, played: list[tuple[Sample, Played]], ctx_tokens: int, device: str | None) -> Study:
+def judged_together(model: ModelSpec, job: Job, played: Sequence[tuple[Sample, Played]], ctx_tokens: int, device: str | None) -> Study:
+    """The study that the samples of ``job``, as they were ``played``, come to."""
     heads = sizes.heads(model)
     reference = measures([Answer(sample, one.n_prompt, one.rows[0], one.rows[0]) for sample, one in played])
     found = []
