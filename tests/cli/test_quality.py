@@ -1,5 +1,6 @@
 """``kvplan quality`` as a person types it; runs are in tests/verifier/fidelity."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,12 @@ def test_two_samples_of_one_id(kvplan: Run, tmp_path: Path) -> None:
     code, _, err = kvplan("quality", "llama-2-7b", "--samples", str(tmp_path / "mine.jsonl"))
     assert code == 2
     assert "two samples have one id" in err
+
+
+def test_without_torch_there_is_no_run(kvplan: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "torch" else find(name, *rest))
+    code, out, err = kvplan("quality", "smollm2-135m")
+    assert (code, out) == (3, "")
+    assert "not installed: torch" in err
+    assert "pip install 'kvplan[verify]'" in err

@@ -67,3 +67,11 @@ def test_hadamard_is_its_own_inverse() -> None:
     x[..., 3] *= 50
     plain, spread = (rounded(name, x) - x for name in ("q4_0:rotate=off", "q4_0"))
     assert spread.pow(2).mean() < plain.pow(2).mean()
+
+
+def test_values_are_spread_by_sixty_four() -> None:
+    x = torch.randn(1, 2, 128, generator=torch.Generator().manual_seed(0))
+    halves = torch.cat([rounded("q4_0", part) for part in x.split(64, dim=-1)], dim=-1)
+    assert torch.equal(quantizer(parse("q4_0").v, widest=64)(x), halves)
+    assert not torch.equal(rounded("q4_0", x), halves)
+    assert torch.equal(rounded("q4_0", x[..., :32]), rounded("q4_0:rotate=off", x[..., :32])), "a narrow head is not spread"

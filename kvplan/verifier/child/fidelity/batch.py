@@ -43,6 +43,8 @@ class Batch:
             return None
 
     def _logits(self, ids: "torch.Tensor", *, last_only: bool) -> "torch.Tensor":
+        if self._follower is not None:
+            self._follower.forget()
         if self._cache is None:
             (first, *_) = self.variants
             self._cache = rows.cache(self._module, self.variants, self._follower) if first is None else rows.own(self._module, first)

@@ -10,13 +10,13 @@ from kvplan.verifier.fidelity.variant import Layout
 Rounded = Callable[["torch.Tensor"], "torch.Tensor"]
 
 _BITS = {"int8": 8, "int4": 4, "int2": 2}
-_LEAST_HADAMARD = 64
+LEAST_HADAMARD = 64
 
 
-def quantizer(layout: Layout) -> Rounded:
-    """What gives (heads, tokens, width) back as ``layout`` stores it."""
+def quantizer(layout: Layout, *, widest: int = 2**20) -> Rounded:
+    """What gives (heads, tokens, width) back as ``layout`` stores it; a Hadamard matrix has at most ``widest`` rows."""
     rounded = _plain(layout)
-    return _spread(rounded) if layout.rotated else rounded
+    return _spread(rounded, widest) if layout.rotated else rounded
 
 
 def _plain(layout: Layout) -> Rounded:
@@ -68,15 +68,16 @@ def _half(x: "torch.Tensor") -> "torch.Tensor":
     return x.half().float()
 
 
-def _spread(rounded: Rounded) -> Rounded:
+def _spread(rounded: Rounded, widest: int) -> Rounded:
     """The same between a Hadamard matrix and its inverse, which is its transpose and here itself.
 
-    Source: llama.cpp b11434 src/llama-kv-cache.cpp: the largest power of two that divides a head, from 64 on; with less, none.
+    Source: llama.cpp b11434 src/llama-kv-cache.cpp: for keys the largest power of two that divides a head, from 64 on (with less,
+    none); for values 64.
     """
 
     def spread(x: "torch.Tensor") -> "torch.Tensor":
-        side = math.gcd(x.shape[-1], 2**20)
-        if side < _LEAST_HADAMARD:
+        side = math.gcd(x.shape[-1], widest)
+        if side < LEAST_HADAMARD:
             return rounded(x)
         matrix = hadamard(side).to(device=x.device)
         turned = (x.float().unflatten(-1, (-1, side)) @ matrix).flatten(-2)

@@ -44,6 +44,10 @@ class Follower:
         self._seen = (turned[1], cos, sin)
         return turned
 
+    def forget(self) -> None:
+        """What was seen is of another forward."""
+        self._seen = None
+
     def turn(self, keys: "torch.Tensor") -> Turn | None:
         """How ``keys`` (sequences, heads, tokens, width) were turned, None where they were not; asked once for each layer."""
         seen, self._seen = self._seen, None

@@ -7,7 +7,7 @@ import torch
 import transformers
 from transformers.cache_utils import DynamicLayer
 
-from kvplan.verifier.child.fidelity.quantizers import quantizer
+from kvplan.verifier.child.fidelity.quantizers import LEAST_HADAMARD, quantizer
 from kvplan.verifier.child.fidelity.rotary import Follower, Turn
 from kvplan.verifier.fidelity.variant import Layout, Variant
 
@@ -19,10 +19,10 @@ class NoCacheError(Exception):
 class Side:
     """Keys, or values, of one sequence in one layer: what is quantized when it comes, and what waits."""
 
-    def __init__(self, layout: Layout, follower: Follower | None) -> None:
+    def __init__(self, layout: Layout, follower: Follower | None, *, are_keys: bool) -> None:
         """``follower`` knows how keys are turned, where the layout asks for it."""
         self._layout, self._follower = layout, follower if layout.rope != "with" else None
-        self._rounded = quantizer(layout)
+        self._rounded = quantizer(layout) if are_keys else quantizer(layout, widest=LEAST_HADAMARD)
         self._group = layout.group if layout.axis == "channel" and layout.group else 1
         self.waits = layout.axis == "channel" or layout.residual > 0
         self.done = 0
@@ -60,8 +60,8 @@ class Rows:
         """A sequence whose variant is None keeps all as it comes."""
         self._layer, self._append, self._follower = layer, layer.update, follower
         pairs = [(i, one) for i, one in enumerate(variants) if one is not None]
-        self._keys = [(i, Side(one.k, follower)) for i, one in pairs]
-        self._values = [(i, Side(one.v, None)) for i, one in pairs]
+        self._keys = [(i, Side(one.k, follower, are_keys=True)) for i, one in pairs]
+        self._values = [(i, Side(one.v, None, are_keys=False)) for i, one in pairs]
         self._turn: Turn | None = None
         self._n_tokens = 0
 
