@@ -3,17 +3,15 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from kvplan import __version__
 from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Finding
 from kvplan.core.model import ModelSpec
 from kvplan.specs import load_model
 from kvplan.verifier import checks
-from kvplan.verifier.fidelity import findings, guard, process, samples, sizes, weights
+from kvplan.verifier.fidelity import findings, guard, process, samples, sizes, versions, weights
 from kvplan.verifier.fidelity.asked import Job, Played, played_from, to_json
 from kvplan.verifier.fidelity.measures import Answer, Measures, measures
 from kvplan.verifier.fidelity.samples import Sample
@@ -24,7 +22,6 @@ from kvplan.verifier.run import Tier
 
 N_NEW = 128
 CTX_TOKENS = 4096
-PACKAGES = ("torch", "transformers", "gguf", "optimum-quanto", "hqq")
 
 
 class Plan(NamedTuple):
@@ -170,18 +167,7 @@ def _key(job: Job, where: weights.Weights, sample: Sample) -> dict[str, object]:
     """What a result holds for: all that runs together, since sums in another batch differ in their last digits."""
     about = json.dumps([sample, job.variants, where], sort_keys=True)
     said = {"sample": sample.name, "dtype": job.dtype, "device": job.device, "new": job.n_new}
-    return {"quality": hashlib.sha256(about.encode()).hexdigest()[:32], **said, "versions": _versions()}
-
-
-def _versions() -> dict[str, str | None]:
-    return {"kvplan": __version__, **{name: _installed(name) for name in PACKAGES}}
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    return {"quality": hashlib.sha256(about.encode()).hexdigest()[:32], **said, "versions": versions.installed()}
 
 
 def judged_together(model: ModelSpec, job: Job, played: Sequence[tuple[Sample, Played]], ctx_tokens: int, device: str | None) -> Study:
@@ -194,8 +180,19 @@ def judged_together(model: ModelSpec, job: Job, played: Sequence[tuple[Sample, P
         seen = None if errors else measures([Answer(sample, one.n_prompt, one.rows[i], one.rows[0]) for sample, one in played])
         verdict = Judged("failed", errors[0] or "") if seen is None else judged(seen)
         found.append(Found(variant, sizes.quantized_bytes(heads, variant, ctx_tokens), seen, verdict))
-    plain = sizes.plain_bytes(heads, ctx_tokens)
+    plain, seen_with = sizes.plain_bytes(heads, ctx_tokens), versions.installed()
     said = findings.findings(reference, tuple(found))
     return Study(
-        model, job.dtype, job.device, device, job.n_new, ctx_tokens, plain, reference, tuple(found), tuple(played), said, _versions()
+        model,
+        job.dtype,
+        job.device,
+        device,
+        job.n_new,
+        ctx_tokens,
+        plain,
+        reference,
+        tuple(found),
+        tuple(played),
+        said,
+        versions.installed(),
     )
