@@ -194,5 +194,5 @@ def judged_together(model: ModelSpec, job: Job, played: Sequence[tuple[Sample, P
         tuple(found),
         tuple(played),
         said,
-        versions.installed(),
+        seen_with,
     )
