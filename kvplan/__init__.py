@@ -3,7 +3,8 @@
 ``load_model(ref)`` reads a model, ``estimate(ref, ctx=…, batch=…)`` says where each byte goes, ``sweep(ref, ctx=[…])`` what many
 settings take, ``recommend(ref, gpu=…)`` what to run, ``compare(ref, ref)`` where the bytes differ, ``check(paths)`` whether the servers
 that files deploy start and hold their load, ``check_diff("main", paths)`` what a change made worse of them, ``explain("server.log")``
-what a log says, ``prefix("requests.jsonl")`` what prefix caching saves. Importing kvplan costs nothing; what is used is imported then.
+what a log says, ``prefix("requests.jsonl")`` what prefix caching saves, ``quality("model/")`` what quantized caches cost. Importing
+kvplan costs nothing; what is used is imported then.
 """
 
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kvplan.recommender import Recommendation, recommend
     from kvplan.specs import load_model
     from kvplan.verifier import verify
+    from kvplan.verifier.fidelity.study import quality
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "explain",
     "load_model",
     "prefix",
+    "quality",
     "recommend",
     "sweep",
     "verify",
@@ -56,6 +59,7 @@ _HOMES = {
     "explain": "kvplan.explainer.explanation",
     "load_model": "kvplan.specs",
     "prefix": "kvplan.prefixes",
+    "quality": "kvplan.verifier.fidelity.study",
     "recommend": "kvplan.recommender",
     "sweep": "kvplan.estimator.sweep",
     "verify": "kvplan.verifier",

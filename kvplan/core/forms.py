@@ -94,8 +94,9 @@ class ActivationForm(NamedTuple):
     After: ``norm``, ``mlp`` and ``moe``; where the last two are empty the engine takes the usual three or two projections.
     ``states`` are the moments of mixers that keep a state.
     Through the whole pass: ``resident``, per token, beside ids, positions and ``rope_tables`` pairs of cos and sin of
-    ``rotary_dim`` (``rope_float32`` where they keep that type), ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and
-    that no layer uses. Windows have one mask for the batch, with ``masks_each`` one a sequence; with ``masks_all`` SDPA gets the
+    ``rotary_dim`` (``rope_float32`` where they keep that type, ``rope_each`` where each sequence has its own),
+    ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and that no layer uses. Windows have one mask for the
+    batch, with ``masks_each`` one a sequence; with ``masks_all`` SDPA gets the
     causal mask of every prompt, although it would need none. At its end: ``logits``, the copies of the output row.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
@@ -124,6 +125,7 @@ class ActivationForm(NamedTuple):
     rotary_dim: int | None = None
     rope_tables: int = 1
     rope_float32: bool = False
+    rope_each: bool = False
     learned_positions: bool = False
     constant_bytes: int = 0
     idle_masks: int = 0

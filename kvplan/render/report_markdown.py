@@ -6,6 +6,7 @@ from kvplan.render.formats.markdown import cell, code
 from kvplan.render.html.figures import Figure, Span, Words
 from kvplan.render.html.grid import Cell
 from kvplan.render.html.part import Part
+from kvplan.render.html.quality import Quality
 from kvplan.render.html.results import Advice, Check, Note
 from kvplan.render.html.runs import Run, Sweep, TermRow
 from kvplan.render.html.view import Page, Subject, page
@@ -19,6 +20,7 @@ def text(document: Mapping[str, object]) -> str:
         blocks += _subject(one, heading=len(found.subjects) > 1)
     blocks += [block for one in found.advice for block in _advice(one)] + [block for one in found.runs for block in _run(one)]
     blocks += [block for one in found.checks for block in _check(one)] + [block for one in found.sweeps for block in _sweep(one)]
+    blocks += [block for one in found.qualities for block in _quality(one)]
     blocks += ["## Make this report again", _fenced(found.command)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -86,6 +88,12 @@ def _sweep(one: Sweep) -> Iterator[str]:
     for found in one.maps:
         rows = ((line.batch, *(_cell(one) for one in line.cells)) for line in found.lines)
         yield _table((cell(found.title) or "batch", *found.heads), rows)
+
+
+def _quality(one: Quality) -> Iterator[str]:
+    yield f"## Quality of quantized caches: {cell(one.title)}"
+    rows = ((code(row.name), *map(_word, row.cells), row.words) for row in one.rows)
+    yield _table((*one.heads, "verdict"), rows)
 
 
 def _cell(one: Cell | None) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kvplan.verifier.run import Tier
     from kvplan.verifier.verification import Verification
 
-Kind = Literal["estimate", "compare", "sweep", "recommend", "verify", "check", "report"]
+Kind = Literal["estimate", "compare", "sweep", "recommend", "verify", "check", "report", "quality"]
 
 _SIGNS: tuple[tuple[Kind, str], ...] = (
     ("report", "subjects"),
@@ -21,6 +21,7 @@ _SIGNS: tuple[tuple[Kind, str], ...] = (
     ("recommend", "proposals"),
     ("check", "deployments"),
     ("verify", "tier"),
+    ("quality", "caches"),
     ("estimate", "entries"),
 )
 """The key by which an answer is known, in an order in which the first that is there decides."""
@@ -82,6 +83,6 @@ def _kind(name: str, found: Mapping[str, object]) -> Kind:
     kind = next((kind for kind, sign in _SIGNS if sign in found), None)
     if kind is None:
         raise RequestError(
-            "bad_file", f"{name}: no answer that a report shows", hint="estimate, sweep, recommend, compare, verify or check"
+            "bad_file", f"{name}: no answer that a report shows", hint="estimate, sweep, recommend, compare, verify, check or quality"
         )
     return kind

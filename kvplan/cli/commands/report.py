@@ -77,7 +77,7 @@ COMMAND = Command(
     name="report",
     help="A sizing report in one file: what fits, on what, how long, how many at once, and where each byte goes.\n\n"
     "MODEL as for estimate, several of them or lists with commas in the options stand side by side, as do commands with -- between "
-    "them. RESULT.json is what estimate, sweep, recommend, compare, verify or check answered with --json.",
+    "them. RESULT.json is what estimate, sweep, recommend, compare, verify, check or quality answered with --json.",
     argument="[MODEL... | RESULT.json...] [-- ENGINE COMMAND]",
     options=(
         *options.WORKLOAD,

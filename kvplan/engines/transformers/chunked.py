@@ -19,6 +19,8 @@ def resident(plan: Plan) -> tuple[int, int]:
     position = IDS + rotary + (plan.elem_bytes * plan.hidden if plan.form.learned_positions and plan.enters else 0)
     entering = IDS if plan.enters else -plan.elem_bytes * plan.hidden  # every moment counts the embeddings, which live where they enter
     token = entering + rate(plan.form.resident, {}, plan.elem_bytes).token
+    if plan.form.rope_each:
+        position, token = position - rotary, token + rotary
     return (0, position + token + IDS) if plan.settings.padding == "left" else (position, token)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvplan.render.html import headline, need, plots, results, runs
+from kvplan.render.html import headline, need, plots, quality, results, runs
 from kvplan.render.html.figures import Figure, Words, count, size
 from kvplan.render.html.grid import Map, grids
 from kvplan.render.html.headline import Headline
@@ -50,6 +50,7 @@ class Page(NamedTuple):
     advice: tuple[results.Advice, ...]
     checks: tuple[results.Check, ...]
     sweeps: tuple[runs.Sweep, ...]
+    qualities: tuple[quality.Quality, ...]
     command: str
     files: tuple[tuple[str, str], ...]
     kvplan: str
@@ -60,14 +61,12 @@ def page(document: Part) -> Page:
     estimates = [one["estimate"] for one in document["subjects"]]
     scale = need.scale_of(estimates)
     subjects = tuple(_subject(i, one, scale) for i, one in enumerate(document["subjects"]))
-    by_kind: dict[str, list[Part]] = {}
-    for one in document["results"]:
-        by_kind.setdefault(one["kind"].text, []).append(one)
-
+    by_kind = _by_kind(document)
     ran = tuple(map(runs.run, by_kind.get("verify", ())))
     advice = tuple(map(results.advice, by_kind.get("recommend", ())))
     checks = tuple(map(results.check, by_kind.get("check", ())))
     sweeps = tuple(map(runs.sweep, by_kind.get("sweep", ())))
+    qualities = tuple(map(quality.quality, by_kind.get("quality", ())))
     return Page(
         _title(subjects, [found["model.id"].text for found in estimates], [one["file"].text for one in document["results"]]),
         (
@@ -76,16 +75,25 @@ def page(document: Part) -> Page:
             *filter(None, map(runs.reach_in_words, by_kind.get("sweep", ()))),
             *((runs.in_words(one),) for one in ran),
             *((results.checked_in_words(one),) for one in checks),
+            *map(quality.in_words, qualities),
         ),
         subjects,
         ran,
         advice,
         checks,
         sweeps,
+        qualities,
         line([word.text for word in document["report.command"]]),
         tuple((one["file"].text, one["sha256"].text) for one in document["report.inputs"]),
         document["kvplan"].text,
     )
+
+
+def _by_kind(document: Part) -> dict[str, list[Part]]:
+    found: dict[str, list[Part]] = {}
+    for one in document["results"]:
+        found.setdefault(one["kind"].text, []).append(one)
+    return found
 
 
 def _title(subjects: tuple[Subject, ...], models: list[str], files: list[str]) -> str:

@@ -47,7 +47,9 @@ def build(cfg: Config) -> ModelSpec:
         attention=(f"3H + Q + K + V + 3fQ + {half}f", f"3H + Q + K + V + fQ + 3fK + {half}f"),
         mlp=("5H + 4I",),
         logits=f"W + {hidden}",
-        resident=f"{4 * shape.heads.head_dim}",  # cos and sin of both rotations, for each sequence
+        rotary_dim=shape.heads.head_dim,
+        rope_tables=2,
+        rope_each=True,
         checked=True,
     )
     return classic(shape, style, form, layers=layers, extra=extra)
