@@ -37,6 +37,12 @@ def release(version: str, *, engine: str, newest: str) -> Release:
     return major, minor, patch
 
 
+def releases(lines: str) -> tuple[str, ...]:
+    """``0.4: 3 4 / 0.5: 1`` as 0.4.3, 0.4.4 and 0.5.1: lines of releases and their patches."""
+    parts = (line.partition(":") for line in lines.split("/"))
+    return tuple(f"{line.strip()}.{patch}" for line, _, patches in parts for patch in patches.split())
+
+
 def rules_at(version: str, rules: Sequence[R], *, engine: str, known: Sequence[str]) -> tuple[R, bool]:
     """The rules of ``version`` among ``rules``, and whether it is newer than every one in ``known`` (then the newest are used).
 
