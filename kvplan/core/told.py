@@ -20,6 +20,10 @@ class Told:
         """The value as text, None where nothing was said."""
         return self._by_name.get(name)
 
+    def chosen(self, name: str) -> str | None:
+        """The same, None also for ``auto``, which leaves it to the engine."""
+        return None if self.word(name) == "auto" else self.word(name)
+
     def count(self, name: str) -> int | None:
         """A whole number, None where nothing was said."""
         value = self._by_name.get(name)
