@@ -85,8 +85,8 @@ def test_cards_that_stay_idle_are_named() -> None:
 def test_an_option_that_means_nothing_to_the_engine_is_refused() -> None:
     with pytest.raises(RequestError, match="--attn: vllm has nothing that it would change"):
         kvplan.estimate("llama-2-7b", engine="vllm", attn="sdpa")
-    with pytest.raises(RequestError, match="--tp: transformers has nothing that it would change"):
-        kvplan.estimate("llama-2-7b", tp=2)
+    with pytest.raises(RequestError, match="--pp: transformers has nothing that it would change"):
+        kvplan.estimate("llama-2-7b", pp=2)
 
 
 def test_a_file_of_settings_is_read(tmp_path: Path) -> None:
