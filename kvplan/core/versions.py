@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from kvplan.core.errors import RequestError
+from kvplan.core.ledger import Finding
 
 Release = tuple[int, int, int]
 
@@ -61,3 +62,9 @@ def rules_at(version: str, rules: Sequence[R], *, engine: str, known: Sequence[s
         )
     found = next(held for held in reversed(rules) if number(held.since) <= wanted)
     return found, wanted[:2] > number(known[-1])[:2]
+
+
+def newer(title: str, version: str, newest: str) -> Finding:
+    """Says that rules of an older version are used for this one."""
+    message = f"{title} {version} is newer than the versions that are modeled: the rules of {newest} are used"
+    return Finding("KV320", "warning", message, "bounds are wider")

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from kvplan.core import rank_costs
+from kvplan.core import rank_costs, serving_checks, versions
 from kvplan.core.cells import Cells, Form, cells
 from kvplan.core.device import Node
 from kvplan.core.ledger import Entry, Finding, Interval, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pooled import Plan, Rank, sized
 from kvplan.core.rank_entries import Pass, beside, weights_of
-from kvplan.core.serving_checks import split, states, too_large
+from kvplan.core.serving_checks import Longest, split, states, too_large
 from kvplan.core.stages import layer_counts
 from kvplan.core.token_pool import Part, Pool, States
 from kvplan.core.units import GIB
@@ -89,15 +89,10 @@ def _no_block(ranks: tuple[Rank, ...]) -> Iterator[Refusal]:
 def _findings(settings: Settings, ranks: tuple[Rank, ...]) -> Iterator[Finding]:
     """What the user should know of the version and of a length that the pool does not hold."""
     if rules_for(settings.version)[1]:
-        message = f"TensorRT-LLM {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
-        yield Finding("KV320", "warning", message, "bounds are wider")
-    asked, found = settings.max_seq_len, sized(ranks, 1)
-    if asked is None or ranks[0].budget is None or not found.tokens:
-        return
-    longest = ranks[0].pool.longest(found.tokens, found.slots, asked)
-    if longest < asked:
-        message = f"--max_seq_len {asked}: the pool holds sequences of up to {longest:,} tokens; TensorRT-LLM lowers max_seq_len to that"
-        yield Finding("KV356", "warning", message, "kv_cache_config.dtype: fp8, fewer --max_num_tokens, or more GPUs")
+        yield versions.newer("TensorRT-LLM", settings.version, VERSIONS[-1])
+    hint = "kv_cache_config.dtype: fp8, fewer --max_num_tokens, or more GPUs"
+    longest = Longest(settings.max_seq_len, "--max_seq_len", "TensorRT-LLM lowers max_seq_len to that", hint)
+    yield from serving_checks.short(longest, ranks)
 
 
 def _not_modeled(model: ModelSpec, settings: Settings) -> Iterator[NotModeled]:

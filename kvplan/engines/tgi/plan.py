@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kvplan.core import rank_costs
+from kvplan.core import rank_costs, versions
 from kvplan.core.cells import Form, cells
 from kvplan.core.device import Node
-from kvplan.core.ledger import Entry, Finding, Interval, NotModeled, Refusal
+from kvplan.core.ledger import Entry, Interval, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pooled import Plan, Rank, sized
 from kvplan.core.rank_entries import Pass, beside, weights_of
@@ -37,7 +37,7 @@ def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
         most=settings.max_batch_size or settings.max_concurrent_requests,
         source=SOURCE,
         refusals=_refusals(model, settings, node, rank),
-        findings=tuple(_version(settings, newer=newer)),
+        findings=(versions.newer("TGI", settings.version, VERSIONS[-1]),) if newer else (),
         not_modeled=(NotModeled("warm-up", "what the warm-up finds beside its largest prefill: workspaces and fragments", 0, GIB),),
         lines=_lines(rank),
     )
@@ -91,12 +91,6 @@ def _pool(settings: Settings, rank: Rank) -> Iterator[Refusal]:
         yield Refusal("KV350", "profile", text)
     elif settings.max_total_tokens is not None and settings.max_total_tokens > tokens:
         yield Refusal("KV359", "kv_check", f"Not enough memory to handle `max_total_tokens={settings.max_total_tokens}`")
-
-
-def _version(settings: Settings, *, newer: bool) -> Iterator[Finding]:
-    if newer:
-        message = f"TGI {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
-        yield Finding("KV320", "warning", message, "bounds are wider")
 
 
 def _lines(rank: Rank) -> tuple[str, ...]:
