@@ -6,10 +6,8 @@ Source: transformers 5.24 integrations/accelerate.py; accelerate 1.15 big_modeli
 from collections.abc import Mapping, Sequence
 
 from kvplan.core.device import Node
-from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import loading, spread_notes
 from kvplan.engines.transformers.budget import budget
@@ -23,12 +21,13 @@ from kvplan.engines.transformers.placing import DISK, HOST, balanced, place
 from kvplan.engines.transformers.report import kept
 from kvplan.engines.transformers.settings import Settings
 from kvplan.engines.transformers.stages import Stage, only, stage_plan
+from kvplan.engines.transformers.unpooled import Unpooled
 from kvplan.engines.transformers.weights import Weights, entry
 
 HOST_PLACE = "host"
 
 
-class Spread:
+class Spread(Unpooled):
     """Implements the seam's Deployment: one portion of the model on each GPU, and weights that wait on the host.
 
     A layer whose weights lie on the host or on disk runs on the first GPU: its weights pass through there, module by module, and its
@@ -65,10 +64,6 @@ class Spread:
         """What one GPU runs."""
         return self._parts[place]
 
-    def usable_bytes(self, place: str) -> int | None:
-        """No limit but the card's."""
-        return None
-
     def phases(self, load: Workload) -> Phases:
         """Those of the fullest GPU."""
         return self._fullest(load).phases(load)
@@ -76,23 +71,6 @@ class Spread:
     def kv(self, load: Workload) -> KvPlan:
         """That of the fullest GPU."""
         return self._fullest(load).kv(load)
-
-    def held(self) -> Held:
-        """What steps read."""
-        load = Workload(1, 1, 1)
-        return held(self.entries(load), self.kv(load))
-
-    def capacity(self, load: Workload) -> Capacity | None:
-        """No pool."""
-        return None
-
-    def resolved(self) -> Mapping[str, int]:
-        """None: what was asked for holds."""
-        return {}
-
-    def log_lines(self) -> tuple[str, ...]:
-        """Transformers prints nothing about memory."""
-        return ()
 
     def _fullest(self, load: Workload) -> Deployment:
         return max(self._parts.items(), key=lambda item: item[1].need_bytes(item[0], load).best)[1]
