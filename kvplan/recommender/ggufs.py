@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kvplan.estimator import Estimate
 from kvplan.recommender.case import Case
-from kvplan.recommender.plan import STORED, Form
+from kvplan.recommender.plan import AUTO, STORED, Form, Plan
 
 
 def forms(case: Case) -> Sequence[Form]:
@@ -26,7 +26,22 @@ def left_out(found: Estimate) -> tuple[int | None, int | None]:
     return some, int(experts) if isinstance(experts, int) and experts else None
 
 
-def said_places(found: Estimate, layers_flag: str, experts_flag: str) -> tuple[int | None, int | None]:
+def plan(found: Estimate, form: str | None, flags: tuple[str, str], slots: tuple[int, int]) -> Plan:
+    """llama.cpp's settings as a plan. ``flags`` are those of layers and of experts, ``slots`` are tokens of a sequence and sequences."""
+    shown = found.settings
+    layers, experts = _said_places(found, *flags)
+    return Plan(
+        *slots,
+        weights=form or STORED,
+        cache=AUTO if shown["type_k"] == "f16" else str(shown["type_k"]),
+        step_tokens=int(shown["n_ubatch"] or 0),
+        gpu_layers=layers,
+        cpu_moe=experts,
+        saved_prompts_mib=int(shown["cache_ram_mib"] or 0),
+    )
+
+
+def _said_places(found: Estimate, layers_flag: str, experts_flag: str) -> tuple[int | None, int | None]:
     """Layers on accelerators and layers whose experts are not, where the command says so by these flags."""
     named = {word.partition("=")[0] for word in found.command}
     layers = found.settings.get("n_gpu_layers") if layers_flag in named else None

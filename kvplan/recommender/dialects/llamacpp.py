@@ -7,7 +7,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate
 from kvplan.recommender import ggufs
 from kvplan.recommender.case import Case, Spelling
-from kvplan.recommender.plan import AUTO, STORED, Form, Plan
+from kvplan.recommender.plan import AUTO, Form, Plan
 
 NAMES = ("llama.cpp",)
 
@@ -41,18 +41,8 @@ class LlamaCppDialect:
 
     def read(self, found: Estimate, form: str | None) -> Plan:
         """llama.cpp's settings; of slots that share a cache one may hold all of it."""
-        shown = found.settings
-        layers, experts = ggufs.said_places(found, "-ngl", "--n-cpu-moe")
-        return Plan(
-            ctx_tokens=int(shown["n_ctx_seq"] or 0),
-            sequences=1 if shown["kv_unified"] else int(shown["n_parallel"] or 1),
-            weights=form or STORED,
-            cache=AUTO if shown["type_k"] == "f16" else str(shown["type_k"]),
-            step_tokens=int(shown["n_ubatch"] or 0),
-            gpu_layers=layers,
-            cpu_moe=experts,
-            saved_prompts_mib=int(shown["cache_ram_mib"] or 0),
-        )
+        n = 1 if found.settings["kv_unified"] else int(found.settings["n_parallel"] or 1)
+        return ggufs.plan(found, form, ("-ngl", "--n-cpu-moe"), (int(found.settings["n_ctx_seq"] or 0), n))
 
     def said(self, knob: str, plan: Plan) -> str:
         """``-c`` holds every slot's tokens; the file says its own type."""

@@ -7,7 +7,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate
 from kvplan.recommender import ggufs
 from kvplan.recommender.case import Case, Spelling
-from kvplan.recommender.plan import AUTO, STORED, Form, Plan
+from kvplan.recommender.plan import AUTO, Form, Plan
 
 NAMES = ("ollama",)
 
@@ -41,18 +41,8 @@ class OllamaDialect:
 
     def read(self, found: Estimate, form: str | None) -> Plan:
         """The settings of the llama-server that it starts; of each slot the context."""
-        shown = found.settings
-        layers, experts = ggufs.said_places(found, "num_gpu", "LLAMA_ARG_N_CPU_MOE")
-        return Plan(
-            ctx_tokens=int(shown["n_ctx"] or 0) // int(shown["n_parallel"] or 1),
-            sequences=int(shown["n_parallel"] or 1),
-            weights=form or STORED,
-            cache=AUTO if shown["type_k"] == "f16" else str(shown["type_k"]),
-            step_tokens=int(shown["n_ubatch"] or 0),
-            gpu_layers=layers,
-            cpu_moe=experts,
-            saved_prompts_mib=int(shown["cache_ram_mib"] or 0),
-        )
+        n = int(found.settings["n_parallel"] or 1)
+        return ggufs.plan(found, form, ("num_gpu", "LLAMA_ARG_N_CPU_MOE"), (int(found.settings["n_ctx"] or 0) // n, n))
 
     def said(self, knob: str, plan: Plan) -> str:
         """The model's name says the type of its weights."""
