@@ -8,7 +8,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import entries, loading, notes, overhead, segments, unpacked, weights
 from kvplan.engines.transformers.assistant import Assistant
-from kvplan.engines.transformers.compiled import Same, compiled, reserved
+from kvplan.engines.transformers.compiled import compiled, reserved
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.report import Kept, kv_plan
 from kvplan.engines.transformers.reserved import Reserved
@@ -65,7 +65,7 @@ class Deployment(Unpooled):
         self.refusals = notes.refusals(model, settings, node, rules)
         loaded = loading.as_loaded(model, capability, settings.compute_dtype)
         self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
-        self._footprint, self._weights, self._kept, held = compiled(Same(model), settings, capability)
+        self._footprint, self._weights, self._kept, held = compiled(model, settings, capability)
         self._place, self._passing = PLACE, portion.passing if portion else None
         if portion:
             self._place, self._footprint, self._weights, self._kept = portion[:4]
@@ -81,7 +81,7 @@ class Deployment(Unpooled):
         if gpu and portion:
             self._reserved = Reserved(portion.layers, self._footprint, capability, scores=bool(held))
         elif gpu:
-            self._reserved = reserved(Same(model), settings, capability)
+            self._reserved = reserved(model, settings, capability)
         self._constant = self._weights.size
         for entry in self._on_gpu:
             self._constant = self._constant.plus(entry.size)

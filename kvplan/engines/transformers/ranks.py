@@ -9,7 +9,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.units import MIB
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import loading, notes, shards
-from kvplan.engines.transformers.compiled import Same, compiled
+from kvplan.engines.transformers.compiled import compiled
 from kvplan.engines.transformers.deployment import Deployment, Portion
 from kvplan.engines.transformers.footprint import Footprint
 from kvplan.engines.transformers.passes import Device
@@ -57,7 +57,7 @@ class Ranks(Unpooled):
         portion = Portion(
             place=f"gpu{rank}",
             footprint=Footprint(passes, Device(capability)),
-            weights=_share(compiled(Same(model), settings, capability)[1], shards.rank_model(loaded, plan, tp, rank), loaded, settings),
+            weights=_share(compiled(model, settings, capability)[1], shards.rank_model(loaded, plan, tp, rank), loaded, settings),
             kept=kept(computed, passes),
             layers=computed,
             beside=(_nccl(f"gpu{rank}", tp),),

@@ -11,7 +11,7 @@ from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import loading, spread_notes
 from kvplan.engines.transformers.budget import budget
-from kvplan.engines.transformers.compiled import Same, compiled
+from kvplan.engines.transformers.compiled import compiled
 from kvplan.engines.transformers.deployment import Deployment, Portion
 from kvplan.engines.transformers.footprint import Footprint
 from kvplan.engines.transformers.modules import Module, Tree, tree
@@ -42,7 +42,7 @@ class Spread(Unpooled):
         self._found = placed(self._tree, settings, loaded, node)
         self._parts = self._deployed(model, settings, node)
         first = next(iter(self._parts.values()))
-        self._host = self._on_host(compiled(Same(model), settings, capability)[1])
+        self._host = self._on_host(compiled(model, settings, capability)[1])
         self._disk = sum(module.held for module in self._at(DISK))
         away = spread_notes.Away(self._at(HOST), self._at(DISK), known=self._tree.known)
         self.refusals: tuple[Refusal, ...] = (*first.refusals, *spread_notes.refusals(loaded, away))
@@ -87,7 +87,7 @@ class Spread(Unpooled):
             waiting = self._at(HOST, DISK) if i == main else []
             here = self._at(i)
             stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
-            footprint, whole, _, _ = compiled(Same(model), settings, gpu.compute_capability)
+            footprint, whole, _, _ = compiled(model, settings, gpu.compute_capability)
             runs = [module.run for module in (*here, *waiting) if module.run is not None]
             plan, layers = stage_plan(footprint.plan, model, runs, stage), only(model, runs)
             one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])
