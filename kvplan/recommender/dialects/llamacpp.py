@@ -1,18 +1,18 @@
 """How the knobs are called in ``llama-server``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate
 from kvplan.recommender import ggufs
-from kvplan.recommender.case import Case, Spelling
-from kvplan.recommender.plan import AUTO, Form, Plan
+from kvplan.recommender.case import Spelling
+from kvplan.recommender.plan import AUTO, Plan
 
 NAMES = ("llama.cpp",)
 
 
-class LlamaCppDialect:
+class LlamaCppDialect(ggufs.Ggufs):
     """Flags of llama.cpp's server; the context is all slots' together."""
 
     engine = NAMES[0]
@@ -54,18 +54,6 @@ class LlamaCppDialect:
         if knob == "cache":
             return "f16" if value == AUTO else str(value)
         return "" if value is None else str(value)
-
-    def forms(self, case: Case) -> Sequence[Form]:
-        """A GGUF as it lies, or one in each usual type."""
-        return ggufs.forms(case)
-
-    def caches(self, case: Case) -> Sequence[str]:
-        """Blocks of 8 bits, for K and V alike."""
-        return ("q8_0",)
-
-    def left_out(self, found: Estimate) -> tuple[int | None, int | None]:
-        """What ``--fit`` moved."""
-        return ggufs.left_out(found)
 
 
 DIALECT = LlamaCppDialect()

@@ -1,18 +1,18 @@
 """How the knobs are called by Ollama: variables of its server, and the parameters of a Modelfile."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate
 from kvplan.recommender import ggufs
-from kvplan.recommender.case import Case, Spelling
-from kvplan.recommender.plan import AUTO, Form, Plan
+from kvplan.recommender.case import Spelling
+from kvplan.recommender.plan import AUTO, Plan
 
 NAMES = ("ollama",)
 
 
-class OllamaDialect:
+class OllamaDialect(ggufs.Ggufs):
     """Ollama places layers itself; a number of its own is said only where some must stay behind."""
 
     engine = NAMES[0]
@@ -50,18 +50,6 @@ class OllamaDialect:
         if knob == "cache":
             return "" if value == AUTO else str(value)
         return "" if knob == "weights" or value is None else str(value)
-
-    def forms(self, case: Case) -> Sequence[Form]:
-        """A GGUF as it lies, or one in each usual type."""
-        return ggufs.forms(case)
-
-    def caches(self, case: Case) -> Sequence[str]:
-        """Blocks of 8 bits, for K and V alike."""
-        return ("q8_0",)
-
-    def left_out(self, found: Estimate) -> tuple[int | None, int | None]:
-        """What ``--fit`` moved."""
-        return ggufs.left_out(found)
 
 
 DIALECT = OllamaDialect()
