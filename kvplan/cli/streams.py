@@ -15,6 +15,8 @@ from kvplan.core.errors import KvplanError, RequestError, UnavailableError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kvplan.core.ledger import Finding
+
 MARK = b"kvplan"  # every file that kvplan writes names it in its first or last bytes
 _MARK_WITHIN = 400
 _NOTHING = b"[]"  # a JSON list without anything in it, which has no place for a name either
@@ -148,6 +150,19 @@ def complain(error: KvplanError) -> None:
     if error.hint:
         lines.append(f"hint: {error.hint}")
     remark("\n".join(lines))
+
+
+def warn(findings: "Iterable[Finding]", said: Said) -> None:
+    """Findings for people, on stderr; JSON carries them itself, and -q wants none."""
+    if {"q", "json"} & said.flags:
+        return
+    paint = painter(sys.stderr, said.values.get("color"))
+    for finding in findings:
+        style = "red" if finding.level == "error" else "yellow"
+        head = f"{finding.level}[{finding.rule}]:"
+        remark(f"{head if finding.level == 'note' else paint(head, style)} {finding.message}")
+        if finding.hint:
+            remark(f"  hint: {finding.hint}")
 
 
 def remark(text: str) -> None:

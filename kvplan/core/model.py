@@ -19,10 +19,10 @@ Shard = Literal["replicated", "column", "row", "kv", "vocab", "expert"]
 class WeightGroup(NamedTuple):
     """``n_copies`` equal tensors of ``rows`` × ``cols`` elements (a bias or a norm has one column).
 
-    ``dtype`` is how they are stored where that differs from the model's own; ``run_dtype`` is how the modeling code keeps
-    them once loaded, where that differs again (routers in bfloat16 that run in float32). ``shard`` is what tensor parallelism
-    splits: output features (column), input features (row), KV heads, the vocabulary, whole experts, or nothing.
-    ``tied_to`` names the group whose memory it shares; a tied group holds no bytes and no parameters of its own.
+    ``dtype`` is how they are stored where that differs from the model's own; ``run_dtype`` is how the modeling code keeps them once loaded,
+    where that differs again (routers in bfloat16 that run in float32). ``shard`` is what tensor parallelism splits: output features
+    (column), input features (row), KV heads, the vocabulary, whole experts, or nothing. ``tied_to`` names the group whose memory it
+    shares; a tied group holds no bytes and no parameters of its own.
     """
 
     name: str
@@ -54,9 +54,7 @@ class WeightGroup(NamedTuple):
         return self._bytes(self.run_dtype or self.dtype or model_dtype)
 
     def _bytes(self, dtype: str) -> int:
-        if self.tied_to:
-            return 0
-        return self.n_copies * self.rows * DTYPES[dtype].row_bytes(self.cols)
+        return 0 if self.tied_to else self.n_copies * self.rows * DTYPES[dtype].row_bytes(self.cols)
 
 
 class DenseFfn(NamedTuple):
@@ -112,15 +110,13 @@ class Caveat(NamedTuple):
 class ModelSpec(NamedTuple):
     """Everything an estimate needs to know of a model.
 
-    ``weights`` are the groups outside the layers. ``mtp`` are next-token-prediction layers, apart because the plain
-    model neither runs nor counts them. ``stored_dtype`` is the element type of every group that names no other.
-    ``max_ctx_tokens`` is the position limit, None where the architecture has none. ``use_cache_off_in`` names the file
-    that turns the cache off, if one does. ``exact`` is False where the architecture was only recognized by its likeness
-    or the bytes of a quantized checkpoint are arithmetic; then they may be off by ``off_by`` hundredths below and above.
-    ``checkpoint`` is what the headers of its files say, where they were read. ``kv_dtype`` is the type in which a quantized
-    checkpoint asks for its cache (``fp8``). ``rope`` are the ways its positions are stretched, empty where none is.
-    ``draft`` is the model that drafts for it, where the request names one.
-    ``source``, ``revision`` and ``as_of`` say where the facts come from.
+    ``weights`` are the groups outside the layers. ``mtp`` are next-token-prediction layers, apart because the plain model neither runs nor
+    counts them. ``stored_dtype`` is the element type of every group that names no other. ``max_ctx_tokens`` is the position limit, None
+    where the architecture has none. ``use_cache_off_in`` names the file that turns the cache off, if one does. ``exact`` is False where the
+    architecture was only recognized by its likeness or the bytes of a quantized checkpoint are arithmetic; then they may be off by
+    ``off_by`` hundredths below and above. ``checkpoint`` is what the headers of its files say, where they were read. ``kv_dtype`` is the
+    type in which a quantized checkpoint asks for its cache (``fp8``). ``rope`` are the ways its positions are stretched, empty where none
+    is. ``draft`` is the model that drafts for it. ``source``, ``revision`` and ``as_of`` say where the facts come from.
     """
 
     architecture: str
@@ -194,8 +190,7 @@ class ModelSpec(NamedTuple):
     def layers(self) -> Iterator[Layer]:
         """Each decoder layer in order."""
         for run in self.runs:
-            for _ in range(run.n_layers):
-                yield run.layer
+            yield from (run.layer,) * run.n_layers
 
 
 def _idle_params(layer: Layer) -> int:

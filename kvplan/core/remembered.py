@@ -1,4 +1,4 @@
-"""What was found of models before, as every setting that is tried asks for much of it again."""
+"""What was found before of a model, or of a deployment, as every setting that is tried asks for much of it again."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,20 +10,20 @@ Found = TypeVar("Found")
 
 
 class Remembered(Generic[Found]):
-    """Found things by the model object and a key: specs are too large to be looked up by what they hold."""
+    """Found things by the object that they are of and a key: models are too large to be looked up by what they hold."""
 
     def __init__(self, most: int) -> None:
         """Nothing yet; with more than ``most`` things it begins anew."""
-        self._found: dict[tuple[object, ...], tuple[ModelSpec, Found]] = {}
+        self._found: dict[tuple[object, ...], tuple[object, Found]] = {}
         self._most = most
 
-    def get(self, model: ModelSpec, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
-        """What ``find`` found of ``model`` under ``key``. The model is kept, so that no other one gets its id."""
-        known = id(model), *key
+    def get(self, of: object, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
+        """What ``find`` found of ``of`` under ``key``. The object is kept, so that no other one gets its id."""
+        known = id(of), *key
         if known not in self._found:
             if len(self._found) >= self._most:
                 self._found.clear()
-            self._found[known] = model, find()
+            self._found[known] = of, find()
         return self._found[known][1]
 
 

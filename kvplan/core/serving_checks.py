@@ -1,8 +1,12 @@
-"""What servers with tensor parallelism refuse alike, each in its own words."""
+"""What servers with tensor parallelism refuse alike, each in its own words, and what they should be told alike."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kvplan.core.device import Node
-from kvplan.core.ledger import Interval, Refusal
+from kvplan.core.ledger import Finding, Interval, Refusal
 from kvplan.core.model import ModelSpec
+from kvplan.core.pooled import Rank, sized
 from kvplan.core.splitting import head_counts
 from kvplan.core.units import GIB
 
@@ -37,3 +41,24 @@ def states(model: ModelSpec) -> tuple[Refusal, ...]:
     """No to mixers that none of these servers runs."""
     strange = next((m.kind for run in model.runs for m in run.layer.mixers if m.kind in ("rwkv", "rg_lru")), None)
     return () if strange is None else (Refusal("KV355", "config", f"no class of this engine runs {strange} layers"),)
+
+
+class Longest(NamedTuple):
+    """A context as the command says it, None where it does not, and by which flag; what the engine does where its pool holds less, and
+    what helps."""
+
+    asked: int | None
+    flag: str
+    then: str
+    hint: str
+
+
+def short(longest: Longest, ranks: tuple[Rank, ...]) -> Iterator[Finding]:
+    """A context that was asked for and that the pool does not hold."""
+    asked, found = longest.asked, sized(ranks, 1)
+    if asked is None or ranks[0].budget is None or not found.tokens:
+        return
+    holds = ranks[0].pool.longest(found.tokens, found.slots, asked)
+    if holds < asked:
+        message = f"{longest.flag} {asked}: the pool holds sequences of up to {holds:,} tokens; {longest.then}"
+        yield Finding("KV356", "warning", message, longest.hint)

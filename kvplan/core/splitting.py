@@ -34,6 +34,11 @@ def divides(model: ModelSpec, tp: int) -> bool:
     return not any(ffn.intermediate % tp for run in model.runs for ffn in run.layer.ffns)
 
 
+def widest(model: ModelSpec, n_devices: int) -> int:
+    """The most ways, up to ``n_devices``, that every layer can be split; at least one."""
+    return next((ways for ways in range(n_devices, 1, -1) if divides(model, ways)), 1)
+
+
 def head_counts(model: ModelSpec) -> tuple[int, int]:
     """Query heads and KV heads of the first attention layer, zeros where there is none; latents count as many as queries."""
     for run in model.runs:

@@ -20,10 +20,14 @@ class Told:
         """The value as text, None where nothing was said."""
         return self._by_name.get(name)
 
-    def count(self, name: str) -> int | None:
-        """A whole number, None where nothing was said."""
+    def chosen(self, name: str) -> str | None:
+        """The same, None also for ``auto``, which leaves it to the engine."""
+        return None if self.word(name) == "auto" else self.word(name)
+
+    def count(self, name: str, default: int | None = None) -> int | None:
+        """A whole number, ``default`` where nothing was said."""
         value = self._by_name.get(name)
-        return None if value is None else int(value)
+        return default if value is None else int(value)
 
     def number(self, name: str, default: int) -> int:
         """A whole number that has a default."""

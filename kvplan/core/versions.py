@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from kvplan.core.errors import RequestError
+from kvplan.core.ledger import Finding
 
 Release = tuple[int, int, int]
 
@@ -37,6 +38,12 @@ def release(version: str, *, engine: str, newest: str) -> Release:
     return major, minor, patch
 
 
+def releases(lines: str) -> tuple[str, ...]:
+    """``0.4: 3 4 / 0.5: 1`` as 0.4.3, 0.4.4 and 0.5.1: lines of releases and their patches."""
+    parts = (line.partition(":") for line in lines.split("/"))
+    return tuple(f"{line.strip()}.{patch}" for line, _, patches in parts for patch in patches.split())
+
+
 def rules_at(version: str, rules: Sequence[R], *, engine: str, known: Sequence[str]) -> tuple[R, bool]:
     """The rules of ``version`` among ``rules``, and whether it is newer than every one in ``known`` (then the newest are used).
 
@@ -55,3 +62,9 @@ def rules_at(version: str, rules: Sequence[R], *, engine: str, known: Sequence[s
         )
     found = next(held for held in reversed(rules) if number(held.since) <= wanted)
     return found, wanted[:2] > number(known[-1])[:2]
+
+
+def newer(title: str, version: str, newest: str) -> Finding:
+    """Says that rules of an older version are used for this one."""
+    message = f"{title} {version} is newer than the versions that are modeled: the rules of {newest} are used"
+    return Finding("KV320", "warning", message, "bounds are wider")

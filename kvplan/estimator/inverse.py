@@ -6,6 +6,7 @@ from itertools import count
 from kvplan.core.device import Node, Place
 from kvplan.core.engine import Capacity, Deployment
 from kvplan.core.ledger import Entry, Interval, Verdict
+from kvplan.core.remembered import Remembered
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
 
@@ -49,22 +50,13 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     def widest() -> int:
         return largest(lambda n: short(load._replace(batch=n)).high, guess=load.batch, most=MAX_COUNT)
 
-    ctx = _once((deployment, node, "ctx", load.batch, load.decode_steps), longest)
-    batch = _once((deployment, node, "batch", load.ctx_tokens, load.prompt_tokens), widest)
+    ctx = _limits.get(deployment, (node, "ctx", load.batch, load.decode_steps), longest)
+    batch = _limits.get(deployment, (node, "batch", load.ctx_tokens, load.prompt_tokens), widest)
     return Capacity(None, None, None, None, None, None, max_ctx_tokens=ctx, max_batch=batch)
 
 
-_known: dict[tuple[object, ...], int] = {}
-_MOST_KNOWN = 4096
-
-
-def _once(key: tuple[object, ...], find: Callable[[], int]) -> int:
-    """What ``find`` finds, which many requests ask for again: those of one batch reach the same context."""
-    if key not in _known:
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[key] = find()
-    return _known[key]
+_limits: Remembered[int] = Remembered(4096)
+"""Many requests ask for the same: those of one batch reach the same context."""
 
 
 def at_once(deployment: Deployment, node: Node, load: Workload) -> int:

@@ -87,7 +87,7 @@ def of_chat(said: str, question: Asked, *, probe: bool = False) -> Prefix:
         sums[sent.turn] = [a + b for a, b in zip(sums[sent.turn], added, strict=True)]
         end = n_prompt + asked_for.answer
     turns = tuple(Turn(turn, *three) for turn, three in sums.items())
-    chat = Chat(asked_for, turns, end, kept(served.estimate, end) if served.estimate else None)
+    chat = Chat(asked_for, turns, kept(served.estimate, end) if served.estimate else None)
     return _answer(replay, served, ())._replace(chat=chat)
 
 

@@ -52,7 +52,6 @@ class Chat(NamedTuple):
 
     spec: Spec
     turns: tuple[Turn, ...]
-    end_tokens: int
     kept: Kept | None
 
 

@@ -30,6 +30,9 @@ _CAUSES = {
     "whitespace": Finding("KV652", "warning", "the same text comes with other white space", "build prompts from one template"),
 }
 
+_OFF = {"prefix_caching": "--no-enable-prefix-caching", "radix_cache": "--disable-radix-cache"}
+"""Flags that turn reuse off, by the settings that then say so."""
+
 
 def of_breaks(causes: Iterable[Told]) -> Iterable[Finding]:
     """A finding for each cause, with the place that costs most."""
@@ -115,12 +118,10 @@ def of_engine(replay: Replay, serving: Serving) -> Iterable[Finding]:
         )
     if found is None or serving.n_slots is not None:
         return
-    if found.settings.get("prefix_caching") is False:
+    off = next((flag for setting, flag in _OFF.items() if found.settings.get(setting) is False), None)
+    if off is not None:
         yield Finding(
-            "KV656",
-            "warning",
-            "the engine keeps no prefixes with these settings: this is what it would find",
-            "leave out --no-enable-prefix-caching",
+            "KV656", "warning", "the engine keeps no prefixes with these settings: this is what it would find", f"leave out {off}"
         )
     if serving.n_groups > 1 or found.kv.state_bytes_per_sequence:
         yield Finding(

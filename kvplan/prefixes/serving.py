@@ -2,17 +2,18 @@
 
 from typing import Literal, NamedTuple
 
+from kvplan.core.engine import Capacity
 from kvplan.core.errors import RequestError
 from kvplan.core.ledger import Interval
-from kvplan.estimator import Estimate, Options, answer
+from kvplan.estimator import Estimate, answer
 from kvplan.prefixes.asking import Asked
 from kvplan.replay import Blocks, Shape, Slots
 
 PoolFrom = Literal["estimate", "said", "endless"]
-_SGLANG = "sglang"
+_POOLED = {"vllm": 16, "sglang": 1}
+"""Engines with a pool, and tokens of a block where no estimate says it."""
 _SLOTTED = ("llama.cpp", "ollama")
 _DEFAULT_SLOTS = 4  # llama-server without -np; source: llama.cpp b11434 tools/server, -np auto
-_DEFAULT_BLOCK = 16
 _NULL_BLOCKS = 1  # vLLM's block 0 is nobody's; source: v1/core/block_pool.py
 
 
@@ -39,7 +40,8 @@ class Serving(NamedTuple):
         """The longest sequence that the model was made for, or that the settings allow where somebody said how much."""
         if self.estimate is None:
             return None
-        said = self.estimate.settings.get("max_model_len") if self.commanded else None
+        settings = self.estimate.settings if self.commanded else {}
+        said = settings.get("max_model_len", settings.get("context_length"))
         return said if isinstance(said, int) else self.estimate.model.max_ctx_tokens
 
     @property
@@ -61,8 +63,6 @@ def served_by(asked: Asked, *, probe: bool, in_chat: bool = False) -> Serving:
     """What serves these requests. Raises RequestError for an engine that keeps no prefixes, and a model that leaves no room for any."""
     options = asked.options
     _check(asked)
-    if (options.engine or "").partition("@")[0] == _SGLANG:
-        return _sized(asked, Serving(_SGLANG, None, asked.block or 1, None, "endless", None, 1, _model_alone(options)))
     found = None
     if options.model is not None or options.command:
         engine = options.engine if options.engine or options.command else "vllm"
@@ -79,10 +79,10 @@ def served_by(asked: Asked, *, probe: bool, in_chat: bool = False) -> Serving:
                 hint="--engine vllm, sglang or llama.cpp; --chat shows what handing them on saves",
             )
         return Serving(name, version, 1, None, "endless", None, 1, found)
-    if name != "vllm":
-        raise RequestError("unknown_engine", f"unknown engine '{name}'", hint="known here: vllm, sglang, llama.cpp, ollama")
+    if name not in _POOLED:
+        raise RequestError("not_modeled", f"what '{name}' keeps of prefixes is not modeled", hint="known: vllm, sglang, llama.cpp, ollama")
     said = bool(options.command or options.ctx)
-    return _pool(asked, Serving(name, version, asked.block or _DEFAULT_BLOCK, None, "endless", None, 1, found, said))
+    return _pool(asked, Serving(name, version, asked.block or _POOLED[name], None, "endless", None, 1, found, said))
 
 
 def _check(asked: Asked) -> None:
@@ -94,17 +94,6 @@ def _check(asked: Asked) -> None:
     name = (options.engine or "").partition("@")[0]
     if asked.slots is not None and name not in _SLOTTED and not options.command:
         raise RequestError("contradiction", "--slots are llama.cpp's", hint="add --engine llama.cpp")
-
-
-def _model_alone(options: Options) -> Estimate | None:
-    """What counts a model's operations where its engine is not modeled."""
-    if options.model is None:
-        return None
-    if options.gpu or options.budget or options.command:
-        raise RequestError(
-            "contradiction", "sglang's pool is not modeled", hint="say its size: --pool-tokens, as its log prints max_total_num_tokens"
-        )
-    return answer(options._replace(engine="vllm"), elsewhere=False)
 
 
 def _slots(asked: Asked, found: Estimate | None) -> int:
@@ -127,26 +116,35 @@ def _sized(asked: Asked, to: Serving) -> Serving:
 
 
 def _pool(asked: Asked, to: Serving) -> Serving:
-    """vLLM's pool: blocks that the estimate leaves, less the one that is nobody's, shared by groups of layers that differ."""
+    """The pool that the estimate leaves, or that was said."""
     found, capacity = to.estimate, to.estimate.capacity if to.estimate else None
     if found is None or capacity is None or not capacity.block_tokens or not capacity.bytes_per_block:
         return _sized(asked, to)
     block = asked.block or capacity.block_tokens
-    n_groups = max(1, -(-found.kv.bytes_per_token * capacity.block_tokens // capacity.bytes_per_block))
+    n_groups = max(1, -(-found.kv.bytes_per_token * capacity.block_tokens // capacity.bytes_per_block)) if to.engine == "vllm" else 1
     to = to._replace(block_tokens=block, n_groups=n_groups)
-    if asked.pool_tokens is not None or capacity.kv_budget is None or capacity.n_blocks is None:
+    tokens = _vllm_tokens(capacity, n_groups) if to.engine == "vllm" else capacity.kv_tokens
+    if asked.pool_tokens is not None or tokens is None:
         return _sized(asked, to)
-    budgets = capacity.kv_budget
-    size, per = capacity.block_tokens, capacity.bytes_per_block
-
-    def blocks(n_blocks: int) -> int:
-        return max(0, n_blocks - _NULL_BLOCKS) // n_groups * size // block
-
-    pool = Interval(blocks(budgets.low // per), blocks(capacity.n_blocks), blocks(budgets.high // per))
+    pool = Interval(*(n // block for n in tokens))
     if not pool.best:
         raise RequestError(
             "no_pool",
             f"{found.model.id} leaves no room for a cache on {found.node.id or 'this budget'}",
-            hint=f"`kvplan recommend {found.model.id} --gpu {found.node.id or 'any'}` finds settings that do; or say --pool-tokens",
+            hint=f"{_way_out(found)}; or say --pool-tokens",
         )
     return to._replace(pool_blocks=pool, pool_from="estimate")
+
+
+def _vllm_tokens(capacity: Capacity, n_groups: int) -> Interval | None:
+    """Tokens of vLLM's blocks, less the one that is nobody's, shared by groups of layers that differ."""
+    budgets, size, per = capacity.kv_budget, capacity.block_tokens, capacity.bytes_per_block
+    if budgets is None or capacity.n_blocks is None or not size or not per:
+        return None
+    return Interval(*(max(0, n - _NULL_BLOCKS) // n_groups * size for n in (budgets.low // per, capacity.n_blocks, budgets.high // per)))
+
+
+def _way_out(found: Estimate) -> str:
+    if found.engine != "vllm":
+        return "take a larger card, or fewer bits"
+    return f"`kvplan recommend {found.model.id} --gpu {found.node.id or 'any'}` finds settings that do"

@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator
 
+from kvplan.core.engine import Capacity
 from kvplan.prefixes import Prefix
+from kvplan.prefixes.serving import Serving
 
 
 def explanation(found: Prefix) -> str:
     """The rules, with the numbers that they have here."""
     return "\n".join(["how it is counted", *(f"  {line}" for line in _lines(found))])
+
+
+def _pool(serving: Serving, capacity: Capacity) -> str:
+    if serving.engine != "vllm":
+        return f"pool: {serving.pool_tokens:,} tokens of the estimate"
+    groups = f", of {serving.n_groups} groups of layers" if serving.n_groups > 1 else ""
+    return f"pool: {capacity.n_blocks:,} blocks of the estimate less the null block{groups}"
 
 
 def _lines(found: Prefix) -> Iterator[str]:
@@ -21,8 +30,7 @@ def _lines(found: Prefix) -> Iterator[str]:
         yield "one request after the other, in the order of the log; hit rate = tokens found / prompt tokens"
         yield "source: vLLM docs/design/prefix_caching.md; sglang's tree of tokens is blocks of one token"
     if serving.pool_from == "estimate" and serving.estimate is not None and serving.estimate.capacity is not None:
-        n, groups = serving.estimate.capacity.n_blocks, serving.n_groups
-        yield f"pool: {n:,} blocks of the estimate less the null block{f', of {groups} groups of layers' if groups > 1 else ''}"
+        yield _pool(serving, serving.estimate.capacity)
     if found.warmth is not None and found.warmth.warm is not None:
         seen, pool = found.warmth, serving.pool_tokens or 0
         yield f"warm sessions: ({pool:,} − {seen.shared_tokens:,}) / {seen.tokens_per_session:,} = {seen.warm:,}"

@@ -8,7 +8,10 @@ import pytest
 import kvplan
 from kvplan import perf
 from kvplan.core.errors import KvplanError
+from kvplan.estimator import Options, answer
 from kvplan.perf.steps import prefill_flops
+from kvplan.prefixes import of_chat, of_log
+from kvplan.prefixes.asking import asked
 from tests.prefixes.logs import RULES, chat, written
 
 
@@ -76,6 +79,30 @@ def test_a_model_alone_tells_of_operations_and_not_of_time(tmp_path: Path) -> No
     assert (other.serving.engine, other.hit_tokens, other.pool) == ("sglang", 39, (100, 100, 100))
 
 
+SGLANG = ("python", "-m", "sglang.launch_server", "--model-path", "llama-3.1-8b")
+
+
+@pytest.mark.parametrize(
+    ("options", "hits", "limit"),
+    [
+        (Options(model="llama-3.1-8b", engine="sglang", gpu="l40s"), 39, 131072),
+        (Options(command=(*SGLANG, "--context-length", "4k", "--page-size", "16"), gpu="l40s"), 32, 4000),
+    ],
+)
+def test_the_pool_of_sglang_is_what_its_estimate_leaves(tmp_path: Path, options: Options, hits: int, limit: int) -> None:
+    capacity = answer(options).capacity
+    found = of_log(written(tmp_path, list(range(40)), list(range(40))), asked(options, {}))
+    assert capacity is not None
+    assert found.pool == capacity.kv_tokens
+    assert (found.serving.block_tokens, found.serving.n_groups) == (capacity.block_tokens, 1)
+    assert (found.hit_tokens, found.serving.limit_tokens) == (hits, limit)
+
+
+def test_an_engine_that_is_told_to_keep_none() -> None:
+    found = of_chat("turns=2,user=20,answer=30", asked(Options(command=(*SGLANG, "--disable-radix-cache"), gpu="l40s"), {}))
+    assert [finding.hint for finding in found.findings if finding.rule == "KV656"] == ["leave out --disable-radix-cache"]
+
+
 def rules(found: kvplan.Prefix) -> set[str]:
     return {finding.rule for finding in found.findings}
 
@@ -114,14 +141,14 @@ def test_thrashing_is_said(tmp_path: Path) -> None:
     ("options", "why"),
     [
         ({"engine": "transformers"}, "keeps no prefix between calls"),
-        ({"engine": "tgi"}, "unknown engine 'tgi'"),
+        ({"engine": "tgi"}, "what 'tgi' keeps of prefixes is not modeled"),
         ({"gpu": "l4"}, "no --model says"),
         ({"slots": 4}, "--slots are llama.cpp's"),
-        ({"engine": "sglang", "model": "llama-3.1-8b", "gpu": "l4"}, "sglang's pool is not modeled"),
         ({"pool_tokens": 8}, "not one block of 16"),
         ({"pool_tokens": "x"}, "--pool-tokens: expected a whole number"),
         ({"rendering": "fancy"}, "expected plain or template"),
         ({"model": "llama-3.1-70b", "gpu": "l4"}, "leaves no room for a cache"),
+        ({"model": "llama-3.1-70b", "gpu": "l4", "engine": "sglang"}, "leaves no room for a cache"),
         ({"model": "llama-3.1-8bb"}, "unknown model"),
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kvplan.checker.server import Server, Word
 from kvplan.checker.table import Table, flag_name
-from kvplan.engines.tensorrt_llm import plan
+from kvplan.engines.tensorrt_llm import command
 from kvplan.engines.tensorrt_llm.flags import SAME, grammar
 from kvplan.engines.tensorrt_llm.rules import rules_for
 
@@ -31,7 +31,7 @@ TABLE = Table(
 )
 
 
-begins, version = plan.begins, plan.version
+begins, version = command.begins, command.version
 
 
 def check_version(version: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kvplan.checker.server import Server, Word
 from kvplan.checker.table import Table
-from kvplan.engines.tgi import plan
+from kvplan.engines.tgi import command
 from kvplan.engines.tgi.rules import rules_for
 
 ENGINE = "tgi"
@@ -38,7 +38,7 @@ TABLE = Table(
 )
 
 
-begins, version = plan.begins, plan.version
+begins, version = command.begins, command.version
 
 
 def check_version(version: str) -> None:
@@ -48,5 +48,5 @@ def check_version(version: str) -> None:
 
 def line(server: Server, words: Sequence[Word]) -> tuple[str, ...]:
     """The words as those of the launcher, with the variables that say the same."""
-    env = [f"{name}={value.text}" for name, value in server.env.items() if name in plan.SPEECH.variables]
+    env = [f"{name}={value.text}" for name, value in server.env.items() if name in command.SPEECH.variables]
     return (*env, "text-generation-launcher", *(word.text for word in words))

@@ -26,7 +26,7 @@ def run(said: Said) -> int:
             "usage", "--require-fit needs a device, and none is named or attached", hint="add --gpu h100-sxm or --budget 24GiB"
         )
     streams.write(_rendered(found, said), said)
-    _warn(found, said)
+    streams.warn(found.findings, said)
     return EXIT_NO if "require_fit" in said.flags and found.verdict not in ("fits", "tight") else EXIT_OK
 
 
@@ -48,19 +48,6 @@ def _rendered(found: Estimate, said: Said) -> str:
 
     paint = streams.painter(sys.stdout, said.values.get("color", "never" if "o" in said.values else None))
     return text.estimate(found, explain="explain" in said.flags, paint=paint)
-
-
-def _warn(found: Estimate, said: Said) -> None:
-    """Findings for people; JSON carries them itself."""
-    if "q" in said.flags or "json" in said.flags:
-        return
-    paint = streams.painter(sys.stderr, said.values.get("color"))
-    for finding in found.findings:
-        style = "red" if finding.level == "error" else "yellow"
-        head = f"{finding.level}[{finding.rule}]:"
-        streams.remark(f"{head if finding.level == 'note' else paint(head, style)} {finding.message}")
-        if finding.hint:
-            streams.remark(f"  hint: {finding.hint}")
 
 
 COMMAND = Command(

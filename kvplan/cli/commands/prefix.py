@@ -36,7 +36,7 @@ def run(said: Said) -> int:
 
     paint = streams.painter(sys.stdout, said.values.get("color", "never" if "o" in said.values else None))
     streams.write(prefix.text(found, explain="explain" in said.flags, paint=paint), said)
-    _warn(found, said)
+    streams.warn(found.findings, said)
     return EXIT_OK
 
 
@@ -62,18 +62,6 @@ def _watched(requests: "Iterable[Request]") -> "Iterator[Request]":
             progress.step(f"{n:,} requests replayed")
         yield request
     progress.clear()
-
-
-def _warn(found: "Prefix", said: Said) -> None:
-    """Findings for people; JSON carries them itself."""
-    if "q" in said.flags:
-        return
-    paint = streams.painter(sys.stderr, said.values.get("color"))
-    for finding in found.findings:
-        head = f"{finding.level}[{finding.rule}]:"
-        streams.remark(f"{head if finding.level == 'note' else paint(head, 'yellow')} {finding.message}")
-        if finding.hint:
-            streams.remark(f"  hint: {finding.hint}")
 
 
 COMMAND = Command(

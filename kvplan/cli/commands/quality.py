@@ -1,6 +1,5 @@
 """``kvplan quality``."""
 
-import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from kvplan.core.errors import EXIT_OK, RequestError
 from kvplan.core.units import parse_count
 
 if TYPE_CHECKING:
-    from kvplan.verifier.fidelity.study import Plan, Study
+    from kvplan.verifier.fidelity.study import Plan
 
 
 def run(said: Said) -> int:
@@ -33,17 +32,8 @@ def run(said: Said) -> int:
         begun = (lambda *_: None) if "q" in said.flags else _begun
         found = study(plan, journal, Watcher(begun, progress.bar))
     streams.write(dumps(quality.as_json(found)) + "\n" if "json" in said.flags else quality.text(found), said)
-    if not {"q", "json"} & said.flags:
-        _warn(found, said)
+    streams.warn(found.findings, said)
     return EXIT_OK
-
-
-def _warn(found: "Study", said: Said) -> None:
-    paint = streams.painter(sys.stderr, said.values.get("color"))
-    for finding in found.findings:
-        head = f"{finding.level}[{finding.rule}]:"
-        streams.remark(f"{head if finding.level == 'note' else paint(head, 'yellow')} {finding.message}")
-        streams.remark(f"  hint: {finding.hint}")
 
 
 def _begun(n: int, n_before: int) -> None:

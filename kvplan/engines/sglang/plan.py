@@ -42,7 +42,7 @@ def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
         most=settings.max_running_requests or _MOST_RUNNING,
         source=SOURCE,
         refusals=refusals.refusals(model, settings, node, ranks),
-        findings=notes.findings(model, settings, ranks, newer=newer),
+        findings=notes.findings(settings, ranks, newer=newer),
         not_modeled=_not_modeled(model, settings),
         lines=_lines(ranks, settings),
     )

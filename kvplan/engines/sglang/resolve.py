@@ -1,17 +1,18 @@
 """From flags to settings: SGLang's defaults for this model, this hardware and this version."""
 
 from kvplan.core.device import Node
-from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.core.server_command import ENTRY
-from kvplan.core.splitting import divides
+from kvplan.core.serving_types import Types, computed
+from kvplan.core.splitting import widest
 from kvplan.core.told import Told
 from kvplan.engines.sglang.defaults import Asked, card_mib, chosen, fraction
 from kvplan.engines.sglang.rules import Rules, rules_for
 from kvplan.engines.sglang.settings import Settings
 
+_TYPES = Types("SGLang", ("float16", "bfloat16", "float32"), usual="bfloat16", hint="--quantization fp8")
 _SPARSE_PAGE = 64
 _BLACKWELL = 10  # major compute capability
 _KV = {"auto": "", "bf16": "bfloat16", "bfloat16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2"}
@@ -41,14 +42,14 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
     drafts = told.word("speculative-algorithm")
     share = told.share("mem-fraction-static")
     asked = Asked(tp, pp, attention_dp, chunk, graphs, drafts)
-    kept_as = _dtype(told, model)
+    running = computed(told.chosen("dtype"), model, _TYPES)
     return Settings(
         version=version,
         model=parsed.model or model.id,
         context_length=told.count("context-length"),
-        dtype=kept_as,
+        dtype=running,
         quantization=told.word("quantization") or model.quantization,
-        kv_cache_dtype=_kv(told, model, node, rules) or kept_as,
+        kv_cache_dtype=_kv(told, model, node, rules) or running,
         mem_fraction_static=fraction(rules, card, asked, model) if share is None else share,
         tp=tp,
         pp=pp,
@@ -76,18 +77,7 @@ def _tp(told: Told, model: ModelSpec, free: int) -> int:
     said = told.count("tp-size")
     if said is not None:
         return said
-    return 1 if ENTRY in told else next(ways for ways in range(max(1, free), 0, -1) if divides(model, ways))
-
-
-def _dtype(told: Told, model: ModelSpec) -> str:
-    """The type of activations and unquantized weights. Raises RequestError for one in which nothing runs."""
-    said = told.word("dtype")
-    if said is None or said == "auto":
-        return "bfloat16" if model.stored_dtype not in ("float16", "bfloat16") else model.stored_dtype
-    named = dtype(said, where="dtype").name
-    if named not in ("float16", "bfloat16", "float32"):
-        raise RequestError("bad_setting", f"dtype={said}: SGLang runs in float16, bfloat16 or float32", hint="--quantization fp8")
-    return named
+    return 1 if ENTRY in told else widest(model, free)
 
 
 def _kv(told: Told, model: ModelSpec, node: Node, rules: Rules) -> str:

@@ -12,9 +12,9 @@ class Rules(NamedTuple):
 
     ``fraction``: mem_fraction_static follows the parallel size, the card, or what chunks and graphs are reckoned to use. ``chunks``
     are the cards by their MiB (below), tokens of a chunk and largest captured batch on fewer than four GPUs and on more. ``indexers``
-    are the layers whose keys to pick by are kept. ``hybrids`` are classes whose windows have a pool of their own. ``spare_slots`` of
-    states are counted in the budget. ``prefill_graphs``: passes over prompts are captured too. ``fp8_sparse``: sparse latents are fp8 on
-    Blackwell unless said otherwise, and there ``raw_sparse`` without scales. ``drafting_mib`` is set aside for a drafter.
+    are the layers whose keys to pick by are kept. ``hybrids`` are classes whose windows have a pool of their own. ``prefill_graphs``:
+    passes over prompts are captured too. ``fp8_sparse``: sparse latents are fp8 on Blackwell unless said otherwise, and there
+    ``raw_sparse`` without scales. ``drafting_mib`` is set aside for a drafter.
     """
 
     since: str
@@ -23,7 +23,6 @@ class Rules(NamedTuple):
     chunks: tuple[tuple[int | None, int, int, int], ...]
     indexers: Literal["none", "own", "all"] = "none"
     hybrids: frozenset[str] = frozenset()
-    spare_slots: int = 0
     prefill_graphs: bool = False
     fp8_sparse: bool = False
     raw_sparse: bool = False
@@ -76,7 +75,6 @@ _0_5_18 = _0_5_13._replace(
     since="0.5.18",
     hybrids=_0_5_13.hybrids.union(_MUSE),
     indexers="own",
-    spare_slots=1,
     drafting_mib=0,
     source="sglang 0.5.18 srt/model_executor/pool_configurator.py, srt/server_args.py",
 )

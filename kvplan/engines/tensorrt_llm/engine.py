@@ -11,11 +11,12 @@ from kvplan.core.pace import Pace
 from kvplan.core.pooled import PooledDeployment
 from kvplan.core.server_command import parsed as read
 from kvplan.core.workload import Workload
+from kvplan.engines.tensorrt_llm.command import SPEECH, spelled
 from kvplan.engines.tensorrt_llm.flags import flat
-from kvplan.engines.tensorrt_llm.plan import SPEECH, plan
+from kvplan.engines.tensorrt_llm.plan import plan
 from kvplan.engines.tensorrt_llm.resolve import resolve
 from kvplan.engines.tensorrt_llm.rules import VERSIONS
-from kvplan.engines.tensorrt_llm.settings import Settings, spelled
+from kvplan.engines.tensorrt_llm.settings import Settings
 
 _FILE = ("--config", "--extra-llm-api-options", "--extra-engine-args")
 

@@ -1,54 +1,23 @@
 """What TensorRT-LLM makes of a model on a node."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kvplan.core import rank_costs, shell
+from kvplan.core import rank_costs, serving_checks, versions
 from kvplan.core.cells import Cells, Form, cells
 from kvplan.core.device import Node
 from kvplan.core.ledger import Entry, Finding, Interval, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pooled import Plan, Rank, sized
 from kvplan.core.rank_entries import Pass, beside, weights_of
-from kvplan.core.server_command import Speech
-from kvplan.core.server_line import Program
-from kvplan.core.serving_checks import split, states, too_large
+from kvplan.core.serving_checks import Longest, split, states, too_large
 from kvplan.core.stages import layer_counts
 from kvplan.core.token_pool import Part, Pool, States
 from kvplan.core.units import GIB
-from kvplan.engines.tensorrt_llm.flags import UNMODELED, grammar
 from kvplan.engines.tensorrt_llm.rules import VERSIONS, rules_for
 from kvplan.engines.tensorrt_llm.settings import Settings
 
 SOURCE = "TensorRT-LLM of 2025-09 tensorrt_llm/_torch/pyexecutor/_util.py, _cal_max_memory; resource_manager.py, calculate_max_num_blocks"
-_TAG = re.compile(r".*:v?(\d+\.\d+\.\d+(?:rc\d+)?)(?![\d.]).*")
 _SCALED = {"float4_e2m1": 16}
-
-
-def begins(words: Sequence[str]) -> int:
-    """``trtllm-serve`` with or without its verb, and Dynamo's worker."""
-    if words[0] == "dynamo.trtllm":
-        return 1
-    return 0 if shell.base(words[0]) != "trtllm-serve" else 2 if list(words[1:2]) == ["serve"] else 1
-
-
-def version(image: str) -> str | None:
-    """The version in the tag of NVIDIA's own image."""
-    found = _TAG.fullmatch(image.partition("@")[0])
-    return found[1] if found and "tensorrt-llm" in image and "dynamo" not in image else None
-
-
-def _is_ours(image: str) -> bool:
-    return "tensorrt-llm" in image or "trtllm" in image
-
-
-SPEECH = Speech(
-    title="TensorRT-LLM",
-    program=Program("tensorrt-llm", begins, _is_ours, version, "trtllm-serve MODEL --tp_size 4"),
-    grammar=grammar,
-    unmodeled=UNMODELED,
-    variables={},
-)
 
 
 def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
@@ -120,15 +89,10 @@ def _no_block(ranks: tuple[Rank, ...]) -> Iterator[Refusal]:
 def _findings(settings: Settings, ranks: tuple[Rank, ...]) -> Iterator[Finding]:
     """What the user should know of the version and of a length that the pool does not hold."""
     if rules_for(settings.version)[1]:
-        message = f"TensorRT-LLM {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
-        yield Finding("KV320", "warning", message, "bounds are wider")
-    asked, found = settings.max_seq_len, sized(ranks, 1)
-    if asked is None or ranks[0].budget is None or not found.tokens:
-        return
-    longest = ranks[0].pool.longest(found.tokens, found.slots, asked)
-    if longest < asked:
-        message = f"--max_seq_len {asked}: the pool holds sequences of up to {longest:,} tokens; TensorRT-LLM lowers max_seq_len to that"
-        yield Finding("KV356", "warning", message, "kv_cache_config.dtype: fp8, fewer --max_num_tokens, or more GPUs")
+        yield versions.newer("TensorRT-LLM", settings.version, VERSIONS[-1])
+    hint = "kv_cache_config.dtype: fp8, fewer --max_num_tokens, or more GPUs"
+    longest = Longest(settings.max_seq_len, "--max_seq_len", "TensorRT-LLM lowers max_seq_len to that", hint)
+    yield from serving_checks.short(longest, ranks)
 
 
 def _not_modeled(model: ModelSpec, settings: Settings) -> Iterator[NotModeled]:

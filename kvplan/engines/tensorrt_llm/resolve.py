@@ -1,16 +1,17 @@
 """From flags to settings: TensorRT-LLM's defaults for this model and this hardware."""
 
 from kvplan.core.device import Node
-from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.core.server_command import ENTRY
-from kvplan.core.splitting import divides
+from kvplan.core.serving_types import Types, computed, kept
+from kvplan.core.splitting import widest
 from kvplan.core.told import Told
 from kvplan.engines.tensorrt_llm.rules import rules_for
 from kvplan.engines.tensorrt_llm.settings import KV_FLAG, Settings
 
+_TYPES = Types("TensorRT-LLM", ("float16", "bfloat16", "float32"), usual="bfloat16")
 _FRACTION = 0.9
 _CAPTURED = 128  # the largest batch of the default graphs
 
@@ -21,13 +22,13 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
     pp = told.number("pp-size", 1)
     if pp > model.n_layers:
         raise RequestError("bad_setting", f"pp-size={pp}: the model has {model.n_layers} layers to share out")
-    batch, kept_as = told.number("max-batch-size", rules.max_batch_size), _dtype(told, model)
+    batch, running = told.number("max-batch-size", rules.max_batch_size), computed(told.chosen("dtype"), model, _TYPES)
     return Settings(
         version=version,
         model=parsed.model or model.id,
         backend=told.word("backend") or "pytorch",
-        dtype=kept_as,
-        kv_cache_dtype=_kv(told, model) or kept_as,
+        dtype=running,
+        kv_cache_dtype=_kv(told, model) or running,
         tp=_tp(told, model, max(1, len(node.gpus)) // pp),
         pp=pp,
         attention_dp=told.on("enable-attention-dp"),
@@ -47,26 +48,12 @@ def _tp(told: Told, model: ModelSpec, free: int) -> int:
     said = told.count("tp-size")
     if said is not None:
         return said
-    return 1 if ENTRY in told else next(ways for ways in range(max(1, free), 0, -1) if divides(model, ways))
-
-
-def _dtype(told: Told, model: ModelSpec) -> str:
-    said = told.word("dtype")
-    if said is None or said == "auto":
-        return model.stored_dtype if model.stored_dtype in ("float16", "bfloat16") else "bfloat16"
-    named = dtype(said, where="dtype").name
-    if named not in ("float16", "bfloat16", "float32"):
-        raise RequestError("bad_setting", f"dtype={said}: TensorRT-LLM runs in float16, bfloat16 or float32")
-    return named
+    return 1 if ENTRY in told else widest(model, free)
 
 
 def _kv(told: Told, model: ModelSpec) -> str:
     """The type of the cache; where nobody says it, that which a quantized checkpoint asks for."""
-    said = told.word("kv-cache-dtype") or "auto"
-    if said == "auto":
+    said = told.chosen("kv-cache-dtype")
+    if said is None:
         return "float8_e4m3fn" if (model.kv_dtype or "").startswith("fp8") else ""
-    found = {flag: name for name, flag in KV_FLAG.items()} | {name: name for name in KV_FLAG}
-    named = found.get(said) or found.get(dtype(said, where="kv-cache-dtype").name)
-    if named is None:
-        raise RequestError("bad_setting", f"kv-cache-dtype={said}: TensorRT-LLM keeps no such cache", hint="it keeps auto, fp8, nvfp4")
-    return named
+    return kept(said, KV_FLAG, _TYPES.title)

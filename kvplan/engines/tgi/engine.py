@@ -10,10 +10,11 @@ from kvplan.core.pace import Pace
 from kvplan.core.pooled import PooledDeployment
 from kvplan.core.server_command import parsed as read
 from kvplan.core.workload import Workload
-from kvplan.engines.tgi.plan import SPEECH, plan
+from kvplan.engines.tgi.command import SPEECH, spelled
+from kvplan.engines.tgi.plan import plan
 from kvplan.engines.tgi.resolve import resolve
 from kvplan.engines.tgi.rules import VERSIONS
-from kvplan.engines.tgi.settings import Settings, spelled
+from kvplan.engines.tgi.settings import Settings
 
 
 class TgiEngine:

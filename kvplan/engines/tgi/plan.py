@@ -1,52 +1,22 @@
 """What text-generation-inference makes of a model on a node."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kvplan.core import rank_costs, shell
+from kvplan.core import rank_costs, versions
 from kvplan.core.cells import Form, cells
 from kvplan.core.device import Node
-from kvplan.core.ledger import Entry, Finding, Interval, NotModeled, Refusal
+from kvplan.core.ledger import Entry, Interval, NotModeled, Refusal
 from kvplan.core.model import ModelSpec
 from kvplan.core.pooled import Plan, Rank, sized
 from kvplan.core.rank_entries import Pass, beside, weights_of
-from kvplan.core.server_command import Speech
-from kvplan.core.server_line import Program
 from kvplan.core.serving_checks import split, states, too_large
 from kvplan.core.token_pool import Part, Pool
 from kvplan.core.units import GIB
-from kvplan.engines.tgi.flags import UNMODELED, grammar, variables
 from kvplan.engines.tgi.rules import VERSIONS, Rules, rules_for
 from kvplan.engines.tgi.settings import Settings
 
 SOURCE = "text-generation-inference 3.3.7 models/flash_causal_lm.py, warmup"
 _ON_LOAD = {"fp8": "float8_e4m3fn", "eetq": "int8", "bitsandbytes": "int8", "bitsandbytes-nf4": "nf4", "bitsandbytes-fp4": "nf4"}
-_TAG = re.compile(r".*:v?(\d+\.\d+(?:\.\d+)?)(?![\d.]).*")
-_IMAGE = re.compile(r"(?:.*/)?[\w.-]*(?:text-generation-inference|text-generation-launcher|huggingface-pytorch-tgi)[\w.-]*(?::.*)?(?:@.*)?")
-
-
-def begins(words: Sequence[str]) -> int:
-    """The launcher."""
-    return int(shell.base(words[0]) == "text-generation-launcher")
-
-
-def version(image: str) -> str | None:
-    """The version in an image's tag."""
-    found = _TAG.fullmatch(image.partition("@")[0])
-    return found[1] if found else None
-
-
-def _is_ours(image: str) -> bool:
-    return _IMAGE.fullmatch(image) is not None
-
-
-SPEECH = Speech(
-    title="TGI",
-    program=Program("tgi", begins, _is_ours, version, "text-generation-launcher --model-id MODEL --num-shard 2"),
-    grammar=grammar,
-    unmodeled=UNMODELED,
-    variables=variables(),
-)
 
 
 def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
@@ -67,7 +37,7 @@ def plan(model: ModelSpec, settings: Settings, node: Node) -> Plan:
         most=settings.max_batch_size or settings.max_concurrent_requests,
         source=SOURCE,
         refusals=_refusals(model, settings, node, rank),
-        findings=tuple(_version(settings, newer=newer)),
+        findings=(versions.newer("TGI", settings.version, VERSIONS[-1]),) if newer else (),
         not_modeled=(NotModeled("warm-up", "what the warm-up finds beside its largest prefill: workspaces and fragments", 0, GIB),),
         lines=_lines(rank),
     )
@@ -121,12 +91,6 @@ def _pool(settings: Settings, rank: Rank) -> Iterator[Refusal]:
         yield Refusal("KV350", "profile", text)
     elif settings.max_total_tokens is not None and settings.max_total_tokens > tokens:
         yield Refusal("KV359", "kv_check", f"Not enough memory to handle `max_total_tokens={settings.max_total_tokens}`")
-
-
-def _version(settings: Settings, *, newer: bool) -> Iterator[Finding]:
-    if newer:
-        message = f"TGI {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
-        yield Finding("KV320", "warning", message, "bounds are wider")
 
 
 def _lines(rank: Rank) -> tuple[str, ...]:

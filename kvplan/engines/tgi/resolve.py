@@ -1,16 +1,17 @@
 """From flags to settings: the launcher's defaults for this model, this hardware and this version."""
 
 from kvplan.core.device import Node
-from kvplan.core.dtypes import dtype
 from kvplan.core.engine import Parsed
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
 from kvplan.core.server_command import ENTRY
-from kvplan.core.splitting import divides
+from kvplan.core.serving_types import Types, computed, kept
+from kvplan.core.splitting import widest
 from kvplan.core.told import Told
 from kvplan.engines.tgi.rules import rules_for
 from kvplan.engines.tgi.settings import KV_FLAG, Settings
 
+_TYPES = Types("TGI", ("float16", "bfloat16"), usual="float16", hint="--quantize fp8")
 _PREFILL = 4096
 _ROOM = 50  # tokens by which a prefill may be longer than an input, where the input's length follows from a default
 _GRAPHS = (1, 2, 4, 8, 16, 32)
@@ -30,13 +31,14 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
     total = told.count("max-total-tokens") or usual
     inputs = told.count("max-input-tokens") or (usual - 1 if usual else None)
     prefill = min(_PREFILL, model.max_ctx_tokens or _PREFILL) if inputs is None or rules.total_tokens is None else inputs + _ROOM
-    kept_as = _dtype(told, model)
+    running = computed(told.word("dtype"), model, _TYPES)
+    cached = told.chosen("kv-cache-dtype")
     return Settings(
         version=version,
         model=parsed.model or model.id,
-        dtype=kept_as,
+        dtype=running,
         quantization=_quantization(told, model),
-        kv_cache_dtype=_kv(told) or kept_as,
+        kv_cache_dtype=running if cached is None else kept(cached, KV_FLAG, _TYPES.title),
         num_shard=_shards(told, model, max(1, len(node.gpus))),
         cuda_memory_fraction=told.share("cuda-memory-fraction") or 1.0,
         max_input_tokens=inputs,
@@ -53,28 +55,7 @@ def _shards(told: Told, model: ModelSpec, n_devices: int) -> int:
     said = told.count("num-shard")
     if said is not None or told.word("sharded") == "false":
         return said or 1
-    return n_devices if ENTRY in told else next(ways for ways in range(n_devices, 0, -1) if divides(model, ways))
-
-
-def _dtype(told: Told, model: ModelSpec) -> str:
-    said = told.word("dtype")
-    if said is None:
-        return model.stored_dtype if model.stored_dtype in ("float16", "bfloat16") else "float16"
-    named = dtype(said, where="dtype").name
-    if named not in ("float16", "bfloat16"):
-        raise RequestError("bad_setting", f"dtype={said}: TGI runs in float16 or bfloat16", hint="--quantize fp8")
-    return named
-
-
-def _kv(told: Told) -> str:
-    said = told.word("kv-cache-dtype")
-    if said is None or said == "auto":
-        return ""
-    found = {flag: name for name, flag in KV_FLAG.items()} | {name: name for name in KV_FLAG}
-    named = found.get(said) or found.get(dtype(said, where="kv-cache-dtype").name)
-    if named is None:
-        raise RequestError("bad_setting", f"kv-cache-dtype={said}: TGI keeps no such cache", hint=f"it keeps {', '.join(KV_FLAG.values())}")
-    return named
+    return n_devices if ENTRY in told else widest(model, n_devices)
 
 
 def _quantization(told: Told, model: ModelSpec) -> str | None:

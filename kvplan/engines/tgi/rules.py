@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from kvplan.core.versions import rules_at
+from kvplan.core.versions import releases, rules_at
 
 
 class Rules(NamedTuple):
@@ -22,7 +22,14 @@ class Rules(NamedTuple):
     total_tokens: int | None
 
 
-_1_4 = Rules("1.4.0", "text-generation-inference 1.4.5 launcher/src/main.rs, models/flash_causal_lm.py, warmup", 95, False, 16, 2048)  # noqa: FBT003
+_1_4 = Rules(
+    since="1.4.0",
+    source="text-generation-inference 1.4.5 launcher/src/main.rs, models/flash_causal_lm.py, warmup",
+    wiggle=95,
+    of_total=False,
+    block_tokens=16,
+    total_tokens=2048,
+)
 _2_0 = _1_4._replace(since="2.0.0", total_tokens=4096, source="text-generation-inference 2.0.4 launcher/src/main.rs")
 _2_3 = _2_0._replace(since="2.3.0", block_tokens=1, source="text-generation-inference 2.3.0 models/globals.py: FlashInfer's blocks")
 _2_4 = _2_3._replace(
@@ -39,9 +46,7 @@ _RELEASES = (
     "1.4: 0 1 2 3 4 5 / 2.0: 0 1 2 3 4 / 2.1: 0 1 / 2.2: 0 / 2.3: 0 1 / 2.4: 0 1 / 3.0: 0 1 2 / 3.1: 0 1 / 3.2: 0 1 2 3 / "
     "3.3: 0 1 2 3 4 5 6 7"
 )
-VERSIONS = tuple(
-    f"{line.strip()}.{patch}" for line, _, patches in (part.partition(":") for part in _RELEASES.split("/")) for patch in patches.split()
-)
+VERSIONS = releases(_RELEASES)
 
 
 @cache

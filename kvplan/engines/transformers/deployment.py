@@ -1,22 +1,20 @@
 """One model on Transformers with resolved settings: the ledger of a run."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.core.device import Node
-from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Interval, KvPlan, Phases
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import entries, loading, notes, overhead, segments, unpacked, weights
 from kvplan.engines.transformers.assistant import Assistant
-from kvplan.engines.transformers.compiled import Same, compiled, reserved
+from kvplan.engines.transformers.compiled import compiled, reserved
 from kvplan.engines.transformers.footprint import Footprint, Peaks
 from kvplan.engines.transformers.report import Kept, kv_plan
 from kvplan.engines.transformers.reserved import Reserved
 from kvplan.engines.transformers.rules import Rules, rules_for
 from kvplan.engines.transformers.settings import Settings
+from kvplan.engines.transformers.unpooled import Unpooled
 
 if TYPE_CHECKING:
     from kvplan.engines.transformers.passing import Passing
@@ -56,7 +54,7 @@ class Portion(NamedTuple):
     passing: "Passing | None" = None
 
 
-class Deployment:
+class Deployment(Unpooled):
     """Implements the seam's Deployment for eager PyTorch on one GPU."""
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node, portion: Portion | None = None) -> None:
@@ -67,7 +65,7 @@ class Deployment:
         self.refusals = notes.refusals(model, settings, node, rules)
         loaded = loading.as_loaded(model, capability, settings.compute_dtype)
         self.not_modeled = (*weights.left_out(model), *notes.not_modeled(loaded, settings))
-        self._footprint, self._weights, self._kept, held = compiled(Same(model), settings, capability)
+        self._footprint, self._weights, self._kept, held = compiled(model, settings, capability)
         self._place, self._passing = PLACE, portion.passing if portion else None
         if portion:
             self._place, self._footprint, self._weights, self._kept = portion[:4]
@@ -83,7 +81,7 @@ class Deployment:
         if gpu and portion:
             self._reserved = Reserved(portion.layers, self._footprint, capability, scores=bool(held))
         elif gpu:
-            self._reserved = reserved(Same(model), settings, capability)
+            self._reserved = reserved(model, settings, capability)
         self._constant = self._weights.size
         for entry in self._on_gpu:
             self._constant = self._constant.plus(entry.size)
@@ -133,10 +131,6 @@ class Deployment:
             low, best, high = low + part_low, best + part_best, high + part_high
         return Interval(low, best, high)
 
-    def usable_bytes(self, place: str) -> int | None:
-        """No limit but the card's."""
-        return None
-
     def phases(self, load: Workload) -> Phases:
         """Live tensor bytes: the end of loading, the exact masks of this prompt, the worst of the decode steps."""
         peaks, held = self._footprint.peaks(load), self._weights.size.best
@@ -150,23 +144,6 @@ class Deployment:
         """Ideal and reserved bytes, and the groups of equal layers."""
         peaks = self._footprint.peaks(load)
         return kv_plan(self._kept, self._plan, load, peaks.cache + peaks.state)
-
-    def held(self) -> Held:
-        """What steps read."""
-        load = Workload(1, 1, 1)
-        return held(self.entries(load), self.kv(load))
-
-    def capacity(self, load: Workload) -> Capacity | None:
-        """No pool: memory is taken as the sequence grows."""
-        return None
-
-    def resolved(self) -> Mapping[str, int]:
-        """None: what was asked for holds."""
-        return {}
-
-    def log_lines(self) -> tuple[str, ...]:
-        """Transformers prints nothing about memory."""
-        return ()
 
     def _cache(self, load: Workload, peaks: Peaks) -> Interval:
         """Exact, but for the unquantized tail of a quantized cache, which comes and goes."""

@@ -68,9 +68,7 @@ def place(tree: Tree, budget: Budget) -> Mapping[str, Device]:
     The first GPU and the host keep room for the largest module that is still to be placed: what is offloaded has to come back through
     them. Modules that share a weight go together.
     """
-    limits: list[tuple[Device, int | None]] = list(budget.limits)
-    if DISK not in dict(budget.limits):
-        limits.append((DISK, None))
+    limits: list[tuple[Device, int | None]] = [*budget.limits, *(() if DISK in dict(budget.limits) else ((DISK, None),))]
     first = next((device for device, _ in limits if isinstance(device, int)), None)
     todo, places, largest = [*reversed(tree.roots)], dict[str, Device](), _Largest(tree.roots)  # a stack: the next one is its end
     at = used = 0

@@ -3,17 +3,13 @@
 Source: transformers 5.24 distributed/tensor_parallel.py, distributed/mixin.py, modeling_utils.py (from_pretrained).
 """
 
-from collections.abc import Mapping
-
 from kvplan.core.device import Node
-from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Held, held
 from kvplan.core.units import MIB
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import loading, notes, shards
-from kvplan.engines.transformers.compiled import Same, compiled
+from kvplan.engines.transformers.compiled import compiled
 from kvplan.engines.transformers.deployment import Deployment, Portion
 from kvplan.engines.transformers.footprint import Footprint
 from kvplan.engines.transformers.passes import Device
@@ -22,6 +18,7 @@ from kvplan.engines.transformers.report import kept
 from kvplan.engines.transformers.rules import VERSIONS, rules_for
 from kvplan.engines.transformers.settings import Settings
 from kvplan.engines.transformers.tp_plans import TpPlan, tp_plan
+from kvplan.engines.transformers.unpooled import Unpooled
 from kvplan.engines.transformers.weights import Weights
 
 NCCL = Interval(64 * MIB, 370 * MIB, 1900 * MIB)
@@ -31,7 +28,7 @@ among them."""
 REPLICATED = TpPlan(frozenset())
 
 
-class Ranks:
+class Ranks(Unpooled):
     """Implements the seam's Deployment: equal ranks, of which the first one's lines are shown."""
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
@@ -60,7 +57,7 @@ class Ranks:
         portion = Portion(
             place=f"gpu{rank}",
             footprint=Footprint(passes, Device(capability)),
-            weights=_share(compiled(Same(model), settings, capability)[1], shards.rank_model(loaded, plan, tp, rank), loaded, settings),
+            weights=_share(compiled(model, settings, capability)[1], shards.rank_model(loaded, plan, tp, rank), loaded, settings),
             kept=kept(computed, passes),
             layers=computed,
             beside=(_nccl(f"gpu{rank}", tp),),
@@ -76,10 +73,6 @@ class Ranks:
         """Sum of the entries at ``place``."""
         return self._parts[place].need_bytes(place, load) if place in self._parts else ZERO
 
-    def usable_bytes(self, place: str) -> int | None:
-        """No limit but the card's."""
-        return None
-
     def phases(self, load: Workload) -> Phases:
         """Those of the first rank, which is never smaller than the others."""
         return self._parts["gpu0"].phases(load)
@@ -87,23 +80,6 @@ class Ranks:
     def kv(self, load: Workload) -> KvPlan:
         """That of one rank."""
         return self._parts["gpu0"].kv(load)
-
-    def held(self) -> Held:
-        """What steps read."""
-        load = Workload(1, 1, 1)
-        return held(self.entries(load), self.kv(load))
-
-    def capacity(self, load: Workload) -> Capacity | None:
-        """No pool."""
-        return None
-
-    def resolved(self) -> Mapping[str, int]:
-        """None: what was asked for holds."""
-        return {}
-
-    def log_lines(self) -> tuple[str, ...]:
-        """Transformers prints nothing about memory."""
-        return ()
 
 
 def _capability(node: Node, rank: int) -> tuple[int, int] | None:

@@ -6,14 +6,12 @@ Source: transformers 5.24 integrations/accelerate.py; accelerate 1.15 big_modeli
 from collections.abc import Mapping, Sequence
 
 from kvplan.core.device import Node
-from kvplan.core.engine import Capacity
 from kvplan.core.ledger import ZERO, Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal
 from kvplan.core.model import ModelSpec
-from kvplan.core.pace import Held, held
 from kvplan.core.workload import Workload
 from kvplan.engines.transformers import loading, spread_notes
 from kvplan.engines.transformers.budget import budget
-from kvplan.engines.transformers.compiled import Same, compiled
+from kvplan.engines.transformers.compiled import compiled
 from kvplan.engines.transformers.deployment import Deployment, Portion
 from kvplan.engines.transformers.footprint import Footprint
 from kvplan.engines.transformers.modules import Module, Tree, tree
@@ -23,12 +21,13 @@ from kvplan.engines.transformers.placing import DISK, HOST, balanced, place
 from kvplan.engines.transformers.report import kept
 from kvplan.engines.transformers.settings import Settings
 from kvplan.engines.transformers.stages import Stage, only, stage_plan
+from kvplan.engines.transformers.unpooled import Unpooled
 from kvplan.engines.transformers.weights import Weights, entry
 
 HOST_PLACE = "host"
 
 
-class Spread:
+class Spread(Unpooled):
     """Implements the seam's Deployment: one portion of the model on each GPU, and weights that wait on the host.
 
     A layer whose weights lie on the host or on disk runs on the first GPU: its weights pass through there, module by module, and its
@@ -43,7 +42,7 @@ class Spread:
         self._found = placed(self._tree, settings, loaded, node)
         self._parts = self._deployed(model, settings, node)
         first = next(iter(self._parts.values()))
-        self._host = self._on_host(compiled(Same(model), settings, capability)[1])
+        self._host = self._on_host(compiled(model, settings, capability)[1])
         self._disk = sum(module.held for module in self._at(DISK))
         away = spread_notes.Away(self._at(HOST), self._at(DISK), known=self._tree.known)
         self.refusals: tuple[Refusal, ...] = (*first.refusals, *spread_notes.refusals(loaded, away))
@@ -65,10 +64,6 @@ class Spread:
         """What one GPU runs."""
         return self._parts[place]
 
-    def usable_bytes(self, place: str) -> int | None:
-        """No limit but the card's."""
-        return None
-
     def phases(self, load: Workload) -> Phases:
         """Those of the fullest GPU."""
         return self._fullest(load).phases(load)
@@ -76,23 +71,6 @@ class Spread:
     def kv(self, load: Workload) -> KvPlan:
         """That of the fullest GPU."""
         return self._fullest(load).kv(load)
-
-    def held(self) -> Held:
-        """What steps read."""
-        load = Workload(1, 1, 1)
-        return held(self.entries(load), self.kv(load))
-
-    def capacity(self, load: Workload) -> Capacity | None:
-        """No pool."""
-        return None
-
-    def resolved(self) -> Mapping[str, int]:
-        """None: what was asked for holds."""
-        return {}
-
-    def log_lines(self) -> tuple[str, ...]:
-        """Transformers prints nothing about memory."""
-        return ()
 
     def _fullest(self, load: Workload) -> Deployment:
         return max(self._parts.items(), key=lambda item: item[1].need_bytes(item[0], load).best)[1]
@@ -109,7 +87,7 @@ class Spread:
             waiting = self._at(HOST, DISK) if i == main else []
             here = self._at(i)
             stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
-            footprint, whole, _, _ = compiled(Same(model), settings, gpu.compute_capability)
+            footprint, whole, _, _ = compiled(model, settings, gpu.compute_capability)
             runs = [module.run for module in (*here, *waiting) if module.run is not None]
             plan, layers = stage_plan(footprint.plan, model, runs, stage), only(model, runs)
             one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kvplan.core.model import ModelSpec
+from kvplan.core.model import Layer, ModelSpec
 from kvplan.engines.transformers.plan import Kind, PerRule, Plan, as_cached, plus
 
 
@@ -20,17 +20,12 @@ def stage_plan(whole: Plan, model: ModelSpec, runs: Sequence[int], stage: Stage)
 
     The next token is picked where the prompt came in: the output goes back there, so a plain forward's logits end up there, too.
     """
-    counts = Counter(runs)
-    known = {_key(kind): kind for kind in whole.kinds}
+    known = {_key(kind.layer): kind for kind in whole.kinds}
     total: PerRule = (0,) * len(whole.rules)
     kinds: dict[tuple[object, ...], Kind] = {}
     fixed = tail = state = 0
-    for i, run in enumerate(model.runs):
-        n_layers = counts[i]
-        if not n_layers:
-            continue
-        layer = as_cached(run.layer, whole.form)
-        key = (layer.mixers, layer.ffns, layer.kv_source is None)
+    for i, n_layers in sorted(Counter(runs).items()):
+        key = _key(as_cached(model.runs[i].layer, whole.form))
         kind = known[key]
         last = plus(total, kind.own, times=n_layers - 1)
         kinds[key] = kinds[key]._replace(last=last) if key in kinds else kind._replace(first=total, last=last)
@@ -56,5 +51,5 @@ def only(model: ModelSpec, runs: Sequence[int]) -> ModelSpec:
     return model._replace(runs=tuple(run._replace(n_layers=counts[i]) for i, run in enumerate(model.runs) if counts[i]))
 
 
-def _key(kind: Kind) -> tuple[object, ...]:
-    return kind.layer.mixers, kind.layer.ffns, kind.layer.kv_source is None
+def _key(layer: Layer) -> tuple[object, ...]:
+    return layer.mixers, layer.ffns, layer.kv_source is None

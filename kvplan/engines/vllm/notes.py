@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kvplan.core import versions
 from kvplan.core.ledger import Finding, NotModeled
 from kvplan.core.model import ModelSpec
 from kvplan.engines.vllm.cache import Cache
@@ -16,8 +17,7 @@ def findings(model: ModelSpec, settings: Settings, cache: Cache, *, newer: bool)
     """Notes on the version, on windows and on groups that are padded."""
     found = []
     if newer:
-        message = f"vLLM {settings.version} is newer than the versions that are modeled: the rules of {VERSIONS[-1]} are used"
-        found.append(Finding("KV320", "warning", message, "bounds are wider"))
+        found.append(versions.newer("vLLM", settings.version, VERSIONS[-1]))
     last = last_version(model.architecture, settings.version)
     if last is not None:
         message = f"vLLM {settings.version} has no {model.architecture} any more; {last} was the last with one"

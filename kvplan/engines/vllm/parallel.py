@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kvplan.core.errors import RequestError
 from kvplan.core.model import ModelSpec
-from kvplan.core.splitting import divides
+from kvplan.core.splitting import widest
 from kvplan.engines.vllm.command import ENTRY
 from kvplan.engines.vllm.said import Said
 
@@ -28,8 +28,7 @@ def split(said: Said, model: ModelSpec, n_devices: int) -> Split:
     pcp = said.number("prefill-context-parallel-size", 1)
     tp = said.count("tensor-parallel-size")
     if tp is None:
-        free = 1 if ENTRY in said else max(1, n_devices // (pp * dp * pcp))
-        tp = next(ways for ways in range(free, 0, -1) if divides(model, ways))
+        tp = 1 if ENTRY in said else widest(model, n_devices // (pp * dp * pcp))
     ep = said.count("ep")
     if ep not in (None, 1, tp * dp * pcp):
         raise RequestError(

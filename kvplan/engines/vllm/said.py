@@ -1,43 +1,19 @@
 """What was said, asked for by name: the last word on each flag counts."""
 
-from collections.abc import Iterable
-
-from kvplan.core.engine import Flag
 from kvplan.core.errors import RequestError
+from kvplan.core.told import Told
 from kvplan.core.units import GIB
 from kvplan.engines.vllm.values import as_object
 
 Json = dict[str, object]
 
 
-class Said:
+class Said(Told):
     """Flags by name. Their values are canonical already, as ``values.canonical`` writes them."""
-
-    def __init__(self, flags: Iterable[Flag]) -> None:
-        """Later flags win."""
-        self._by_name = {flag.name: flag.value for flag in flags}
-
-    def __contains__(self, name: str) -> bool:
-        """Whether the flag was said at all."""
-        return name in self._by_name
-
-    def word(self, name: str) -> str | None:
-        """The value as text."""
-        return self._by_name.get(name)
-
-    def count(self, name: str, default: int | None = None) -> int | None:
-        """A whole number."""
-        value = self._by_name.get(name)
-        return default if value is None else int(value)
-
-    def number(self, name: str, default: int) -> int:
-        """A whole number that has a default."""
-        value = self._by_name.get(name)
-        return default if value is None else int(value)
 
     def real(self, name: str, default: float) -> float:
         """A number with a fraction."""
-        value = self._by_name.get(name)
+        value = self.word(name)
         return default if value is None else float(value)
 
     def gib(self, name: str, default: float = 0.0) -> int:
@@ -46,20 +22,16 @@ class Said:
 
     def switch(self, name: str) -> bool | None:
         """True, False, or None where nothing was said."""
-        value = self._by_name.get(name)
+        value = self.word(name)
         return None if value is None else value == "true"
-
-    def on(self, name: str) -> bool:
-        """Whether a switch that is off by default was turned on."""
-        return self.switch(name) is True
 
     def sizes(self, name: str) -> tuple[int, ...]:
         """Whole numbers."""
-        return tuple(int(word) for word in (self._by_name.get(name) or "").split(",") if word)
+        return tuple(int(word) for word in (self.word(name) or "").split(",") if word)
 
     def json(self, name: str) -> Json:
         """A JSON object, empty where nothing was said; dashes in its keys are underscores."""
-        value = self._by_name.get(name)
+        value = self.word(name)
         return {} if value is None else {key.replace("-", "_"): inner for key, inner in as_object(name, value).items()}
 
 

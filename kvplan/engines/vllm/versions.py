@@ -10,9 +10,7 @@ _RELEASES = (
     "0.15: 0 1 / 0.16: 0 / 0.17: 0 1 / 0.18: 0 1 / 0.19: 0 1 / 0.20: 0 1 2 / 0.21: 0 / 0.22: 0 1 / 0.23: 0 / 0.24: 0 / 0.25: 0 1 / "
     "0.26: 0 / 0.27: 0 1 / 0.28: 0 / 0.29: 0 / 0.30: 0 / 0.31: 0 / 0.32: 0 / 0.33: 0"
 )
-VERSIONS = tuple(
-    f"{line.strip()}.{patch}" for line, _, patches in (part.partition(":") for part in _RELEASES.split("/")) for patch in patches.split()
-)
+VERSIONS = versions.releases(_RELEASES)
 """Releases from 0.6 on, oldest first."""
 
 

@@ -1,18 +1,18 @@
 """How the knobs are called in ``llama-server``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate
 from kvplan.recommender import ggufs
-from kvplan.recommender.case import Case, Spelling
-from kvplan.recommender.plan import AUTO, STORED, Form, Plan
+from kvplan.recommender.case import Spelling
+from kvplan.recommender.plan import AUTO, Plan
 
 NAMES = ("llama.cpp",)
 
 
-class LlamaCppDialect:
+class LlamaCppDialect(ggufs.Ggufs):
     """Flags of llama.cpp's server; the context is all slots' together."""
 
     engine = NAMES[0]
@@ -41,18 +41,8 @@ class LlamaCppDialect:
 
     def read(self, found: Estimate, form: str | None) -> Plan:
         """llama.cpp's settings; of slots that share a cache one may hold all of it."""
-        shown = found.settings
-        layers, experts = ggufs.said_places(found, "-ngl", "--n-cpu-moe")
-        return Plan(
-            ctx_tokens=int(shown["n_ctx_seq"] or 0),
-            sequences=1 if shown["kv_unified"] else int(shown["n_parallel"] or 1),
-            weights=form or STORED,
-            cache=AUTO if shown["type_k"] == "f16" else str(shown["type_k"]),
-            step_tokens=int(shown["n_ubatch"] or 0),
-            gpu_layers=layers,
-            cpu_moe=experts,
-            saved_prompts_mib=int(shown["cache_ram_mib"] or 0),
-        )
+        n = 1 if found.settings["kv_unified"] else int(found.settings["n_parallel"] or 1)
+        return ggufs.plan(found, form, ("-ngl", "--n-cpu-moe"), (int(found.settings["n_ctx_seq"] or 0), n))
 
     def said(self, knob: str, plan: Plan) -> str:
         """``-c`` holds every slot's tokens; the file says its own type."""
@@ -64,18 +54,6 @@ class LlamaCppDialect:
         if knob == "cache":
             return "f16" if value == AUTO else str(value)
         return "" if value is None else str(value)
-
-    def forms(self, case: Case) -> Sequence[Form]:
-        """A GGUF as it lies, or one in each usual type."""
-        return ggufs.forms(case)
-
-    def caches(self, case: Case) -> Sequence[str]:
-        """Blocks of 8 bits, for K and V alike."""
-        return ("q8_0",)
-
-    def left_out(self, found: Estimate) -> tuple[int | None, int | None]:
-        """What ``--fit`` moved."""
-        return ggufs.left_out(found)
 
 
 DIALECT = LlamaCppDialect()

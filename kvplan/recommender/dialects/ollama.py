@@ -1,18 +1,18 @@
 """How the knobs are called by Ollama: variables of its server, and the parameters of a Modelfile."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from kvplan.core.model import ModelSpec
 from kvplan.estimator import Estimate
 from kvplan.recommender import ggufs
-from kvplan.recommender.case import Case, Spelling
-from kvplan.recommender.plan import AUTO, STORED, Form, Plan
+from kvplan.recommender.case import Spelling
+from kvplan.recommender.plan import AUTO, Plan
 
 NAMES = ("ollama",)
 
 
-class OllamaDialect:
+class OllamaDialect(ggufs.Ggufs):
     """Ollama places layers itself; a number of its own is said only where some must stay behind."""
 
     engine = NAMES[0]
@@ -41,18 +41,8 @@ class OllamaDialect:
 
     def read(self, found: Estimate, form: str | None) -> Plan:
         """The settings of the llama-server that it starts; of each slot the context."""
-        shown = found.settings
-        layers, experts = ggufs.said_places(found, "num_gpu", "LLAMA_ARG_N_CPU_MOE")
-        return Plan(
-            ctx_tokens=int(shown["n_ctx"] or 0) // int(shown["n_parallel"] or 1),
-            sequences=int(shown["n_parallel"] or 1),
-            weights=form or STORED,
-            cache=AUTO if shown["type_k"] == "f16" else str(shown["type_k"]),
-            step_tokens=int(shown["n_ubatch"] or 0),
-            gpu_layers=layers,
-            cpu_moe=experts,
-            saved_prompts_mib=int(shown["cache_ram_mib"] or 0),
-        )
+        n = int(found.settings["n_parallel"] or 1)
+        return ggufs.plan(found, form, ("num_gpu", "LLAMA_ARG_N_CPU_MOE"), (int(found.settings["n_ctx"] or 0) // n, n))
 
     def said(self, knob: str, plan: Plan) -> str:
         """The model's name says the type of its weights."""
@@ -60,18 +50,6 @@ class OllamaDialect:
         if knob == "cache":
             return "" if value == AUTO else str(value)
         return "" if knob == "weights" or value is None else str(value)
-
-    def forms(self, case: Case) -> Sequence[Form]:
-        """A GGUF as it lies, or one in each usual type."""
-        return ggufs.forms(case)
-
-    def caches(self, case: Case) -> Sequence[str]:
-        """Blocks of 8 bits, for K and V alike."""
-        return ("q8_0",)
-
-    def left_out(self, found: Estimate) -> tuple[int | None, int | None]:
-        """What ``--fit`` moved."""
-        return ggufs.left_out(found)
 
 
 DIALECT = OllamaDialect()

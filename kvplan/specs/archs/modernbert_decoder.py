@@ -40,19 +40,23 @@ def build(cfg: Config) -> ModelSpec:
         block(shape, style if i else first, mixer=mixer(kind, shape.heads, cfg, window=window))
         for i, kind in enumerate(_kinds(cfg, n_layers))
     ]
-    half = shape.heads.n_heads * shape.heads.head_dim // 2
     extra = (*norm("embed_norm", hidden, bias=norm_bias), *_head(cfg, hidden, norm_bias=norm_bias))
-    form = ActivationForm(
+    return classic(shape, style, _form(shape), layers=layers, extra=extra)
+
+
+def _form(shape: Shape) -> ActivationForm:
+    """As traced: in front of attention queries and keys are float32, beside the logits stands what the output head transformed."""
+    half = shape.heads.n_heads * shape.heads.head_dim // 2
+    return ActivationForm(
         norm="5H",
         attention=(f"3H + Q + K + V + 3fQ + {half}f", f"3H + Q + K + V + fQ + 3fK + {half}f"),
         mlp=("5H + 4I",),
-        logits=f"W + {hidden}",
+        logits=f"W + {shape.hidden}",
         rotary_dim=shape.heads.head_dim,
         rope_tables=2,
         rope_each=True,
         checked=True,
     )
-    return classic(shape, style, form, layers=layers, extra=extra)
 
 
 def _window(cfg: Config) -> int | None:

@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from kvplan.core.errors import UnavailableError
 from kvplan.verifier.fidelity.asked import Job, Played, played_from
@@ -50,7 +50,7 @@ def played(job: Job, loaded: Callable[[Place], None], told: Callable[[str, int],
                         stream.close()
 
 
-def _heard(lines: Any, loaded: Callable[[Place], None], told: Callable[[str, int], None]) -> Iterator[tuple[str, Played]]:
+def _heard(lines: Iterable[str], loaded: Callable[[Place], None], told: Callable[[str, int], None]) -> Iterator[tuple[str, Played]]:
     for line in lines:
         event = json.loads(line)
         match event["event"]:
