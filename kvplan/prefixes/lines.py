@@ -6,6 +6,7 @@ from datetime import datetime
 from json import dumps
 
 from kvplan.core.errors import RequestError
+from kvplan.core.units import MAX_COUNT
 from kvplan.prefixes.request import Message, Request, Tool
 
 _IDS = ("prompt_token_ids", "token_ids", "input_ids", "tokens")
@@ -14,6 +15,7 @@ _SESSIONS = ("session", "session_id", "conversation_id", "conversation", "chat_i
 _USERS = ("user", "user_id")
 _TIMES = ("time", "timestamp", "created", "created_at")
 _ANSWERS = ("answer", "response", "output", "completion")
+_END_OF_TIME = 253_402_300_800  # seconds to the year 10000; more are thousandths, millionths or billionths of one
 _LENGTHS = ("output_tokens", "completion_tokens", "output_length")
 EXPECTED = 'a chat {"messages": [...]}, a completion {"prompt": "..."}, {"prompt_token_ids": [1, 2]}, a text "..." or ids [1, 2]'
 
@@ -169,7 +171,7 @@ def _length(both: Mapping[str, object]) -> int | None:
     usages = [both.get("usage"), *(inner.get("usage") for key in _ANSWERS if isinstance(inner := both.get(key), dict))]
     places = (both, *(usage for usage in usages if isinstance(usage, dict)))
     found = next((place[key] for place in places for key in _LENGTHS if place.get(key) is not None), None)
-    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 0):
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MAX_COUNT):
         raise Malformed(f"expected a number of output tokens; found {_shown(found)}")
     return found
 
@@ -180,14 +182,21 @@ def _name(both: Mapping[str, object], keys: Sequence[str]) -> str | None:
 
 
 def _time(both: Mapping[str, object]) -> float | None:
-    """Seconds, of a number or an ISO date; anything else is not looked at."""
+    """Seconds since 1970, of a number or an ISO date; anything else is not looked at."""
     found = next((both[key] for key in _TIMES if both.get(key) is not None), None)
     if isinstance(found, str):
         try:
-            return datetime.fromisoformat(found).timestamp()
-        except ValueError:
+            return _date(datetime.fromisoformat(found).timestamp())
+        except (ValueError, OverflowError):
             return None
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < _END_OF_TIME * 10**9:
+        return None
+    part = next(part for part in (1, 10**3, 10**6, 10**9) if found < _END_OF_TIME * part)
+    return _date(found / part)
+
+
+def _date(seconds: float) -> float | None:
+    return seconds if 0 <= seconds < _END_OF_TIME else None
 
 
 def _shown(found: object) -> str:
