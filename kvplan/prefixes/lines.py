@@ -2,11 +2,11 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from json import dumps
 
 from kvplan.core.errors import RequestError
 from kvplan.core.units import MAX_COUNT
+from kvplan.prefixes.moments import seconds
 from kvplan.prefixes.request import Message, Request, Tool
 
 _IDS = ("prompt_token_ids", "token_ids", "input_ids", "tokens")
@@ -15,7 +15,6 @@ _SESSIONS = ("session", "session_id", "conversation_id", "conversation", "chat_i
 _USERS = ("user", "user_id")
 _TIMES = ("time", "timestamp", "created", "created_at")
 _ANSWERS = ("answer", "response", "output", "completion")
-_END_OF_TIME = 253_402_300_800  # seconds to the year 10000; more are thousandths, millionths or billionths of one
 _LENGTHS = ("output_tokens", "completion_tokens", "output_length")
 EXPECTED = 'a chat {"messages": [...]}, a completion {"prompt": "..."}, {"prompt_token_ids": [1, 2]}, a text "..." or ids [1, 2]'
 
@@ -40,7 +39,7 @@ def request(found: object, line: int) -> Request:
         n_output=length,
         session=_name(both, _SESSIONS),
         user=_name(both, _USERS),
-        time=_time(both),
+        time=seconds(next((both[key] for key in _TIMES if both.get(key) is not None), None)),
         apart=(_name(both, ("model",)), _name(both, ("cache_salt",))),
     )
 
@@ -179,24 +178,6 @@ def _length(both: Mapping[str, object]) -> int | None:
 def _name(both: Mapping[str, object], keys: Sequence[str]) -> str | None:
     found = next((both[key] for key in keys if both.get(key) is not None), None)
     return None if found is None or isinstance(found, dict | list) else str(found)
-
-
-def _time(both: Mapping[str, object]) -> float | None:
-    """Seconds since 1970, of a number or an ISO date; anything else is not looked at."""
-    found = next((both[key] for key in _TIMES if both.get(key) is not None), None)
-    if isinstance(found, str):
-        try:
-            return _date(datetime.fromisoformat(found).timestamp())
-        except (ValueError, OverflowError):
-            return None
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < _END_OF_TIME * 10**9:
-        return None
-    part = next(part for part in (1, 10**3, 10**6, 10**9) if found < _END_OF_TIME * part)
-    return _date(found / part)
-
-
-def _date(seconds: float) -> float | None:
-    return seconds if 0 <= seconds < _END_OF_TIME else None
 
 
 def _shown(found: object) -> str:
