@@ -52,6 +52,12 @@ def test_values_that_no_config_holds_are_refused() -> None:
         asked("0.33.0", "--hf-overrides", '{"max_position_embeddings": "long"}')
 
 
+@pytest.mark.parametrize("factor", ["-1", "NaN", "Infinity", "1e308", '"4"', "true"])
+def test_factors_that_no_config_holds_are_refused(factor: str) -> None:
+    with pytest.raises(RequestError, match=r"rope_scaling\.factor: expected a number of at least 0"):
+        asked("0.33.0", "--hf-overrides", f'{{"rope_scaling": {{"rope_type": "yarn", "factor": {factor}}}}}')
+
+
 @pytest.mark.parametrize(
     ("server", "flag", "value"),
     [

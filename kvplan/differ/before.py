@@ -72,7 +72,10 @@ def settings(before: Before, now: walk.Tree, config: Config, settled: Callable[[
 
 def _is_folder(base: str, now: walk.Tree) -> bool:
     """Whether ``base`` means a folder: what is both is a revision, unless it is written as a path."""
-    if not Path(base).is_dir() or base.startswith("-"):
+    try:
+        if not Path(base).is_dir() or base.startswith("-"):
+            return False
+    except OSError:  # longer than names are here
         return False
     if base.startswith((".", "/", "~")) or not (now.root / ".git").exists():
         return True

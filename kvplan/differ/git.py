@@ -31,7 +31,7 @@ def revision(base: str, root: Path) -> str:
         raise RequestError("no_repository", f"--diff {base}: {root} is no git repository", hint="--diff DIR takes a folder, too")
     name = base.removesuffix("...")
     commit = _asked(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    if commit is None:
+    if commit is None or commit.startswith("^"):  # ^A is all that A has not
         raise _unknown(base, name, root)
     if name == base:
         return commit
@@ -109,6 +109,8 @@ def _asked(root: Path, *words: str) -> str | None:
 def _run(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(_command(root, *words), stdin=subprocess.DEVNULL, capture_output=True, check=False, env=_environment())
+    except ValueError:  # a NUL, which is in no name
+        return subprocess.CompletedProcess(words, returncode=128, stdout=b"", stderr=b"")
     except OSError as problem:
         raise UnavailableError("no_git", f"git: {problem.strerror}", hint="install git, or compare with a folder: --diff DIR") from None
 

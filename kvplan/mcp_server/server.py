@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from types import ModuleType
 
@@ -21,6 +22,7 @@ _INSTRUCTIONS = (
     "you edit deployment files (with diff: what your change made worse), explain for logs and for rule ids. Bytes are exact integers. "
     "Nothing is run or written, and no network is asked unless `online` is true."
 )
+_NO_UNICODE = re.compile("[\ud800-\udfff]")  # bytes of names that are no UTF-8; with one in it no answer could be sent
 _Context = ServerRequestContext[dict[str, object]]
 
 
@@ -65,7 +67,7 @@ def answered(module: ModuleType | None, params: types.CallToolRequestParams) -> 
         said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in problem.errors())
         return _failed({"kind": "usage", "message": said, "hint": f"known: {', '.join(module.Asked.model_fields)}"})
     try:
-        text: str = module.answer(asked)
+        text = _NO_UNICODE.sub("\ufffd", module.answer(asked))
     except KvplanError as refused:
         return _failed(_told(refused, online=asked.online))
     except Exception as bug:  # the session goes on
@@ -82,5 +84,6 @@ def _told(refused: KvplanError, *, online: bool) -> dict[str, str]:
 
 
 def _failed(error: Mapping[str, str]) -> types.CallToolResult:
-    text = f"error: {error['message']}" + (f"\nhint: {error['hint']}" if error["hint"] else "")
-    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={"error": dict(error)}, is_error=True)
+    said = {name: _NO_UNICODE.sub("\ufffd", text) for name, text in error.items()}
+    text = f"error: {said['message']}" + (f"\nhint: {said['hint']}" if said["hint"] else "")
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={"error": said}, is_error=True)

@@ -62,9 +62,8 @@ def spec(said: str) -> Spec:
         key, equals, value = part.partition("=")
         if key not in (*_COUNTS, "edit") or not equals:
             known = (*_COUNTS, "edit")
-            raise RequestError(
-                "bad_chat", f"--chat: expected key=number, found '{part}'", hint=did_you_mean(key, known) or f"keys: {', '.join(known)}"
-            )
+            near = "" if key in known else did_you_mean(key, known)
+            raise RequestError("bad_chat", f"--chat: expected key=number, found '{part}'", hint=near or f"keys: {', '.join(known)}")
         words[key] = value
     counts = {key: _count(key, words[key]) if key in words else usual for key, usual in _COUNTS.items()}
     if not counts["turns"]:

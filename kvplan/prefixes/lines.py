@@ -2,10 +2,11 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from json import dumps
 
 from kvplan.core.errors import RequestError
+from kvplan.core.units import MAX_COUNT
+from kvplan.prefixes.moments import seconds
 from kvplan.prefixes.request import Message, Request, Tool
 
 _IDS = ("prompt_token_ids", "token_ids", "input_ids", "tokens")
@@ -38,7 +39,7 @@ def request(found: object, line: int) -> Request:
         n_output=length,
         session=_name(both, _SESSIONS),
         user=_name(both, _USERS),
-        time=_time(both),
+        time=seconds(next((both[key] for key in _TIMES if both.get(key) is not None), None)),
         apart=(_name(both, ("model",)), _name(both, ("cache_salt",))),
     )
 
@@ -169,7 +170,7 @@ def _length(both: Mapping[str, object]) -> int | None:
     usages = [both.get("usage"), *(inner.get("usage") for key in _ANSWERS if isinstance(inner := both.get(key), dict))]
     places = (both, *(usage for usage in usages if isinstance(usage, dict)))
     found = next((place[key] for place in places for key in _LENGTHS if place.get(key) is not None), None)
-    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 0):
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MAX_COUNT):
         raise Malformed(f"expected a number of output tokens; found {_shown(found)}")
     return found
 
@@ -177,17 +178,6 @@ def _length(both: Mapping[str, object]) -> int | None:
 def _name(both: Mapping[str, object], keys: Sequence[str]) -> str | None:
     found = next((both[key] for key in keys if both.get(key) is not None), None)
     return None if found is None or isinstance(found, dict | list) else str(found)
-
-
-def _time(both: Mapping[str, object]) -> float | None:
-    """Seconds, of a number or an ISO date; anything else is not looked at."""
-    found = next((both[key] for key in _TIMES if both.get(key) is not None), None)
-    if isinstance(found, str):
-        try:
-            return datetime.fromisoformat(found).timestamp()
-        except ValueError:
-            return None
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
 def _shown(found: object) -> str:

@@ -8,6 +8,7 @@ from kvplan.specs.config import Config
 
 NESTED = ("", "text_config", "llm_config", "language_config", "thinker_config")
 _ROPE = ("rope_parameters", "rope_scaling")
+_TRAINED = "original_max_position_embeddings"
 _ALREADY_SCALED = "gemma3"  # transformers 5.24 models/gemma3: max_position_embeddings is what the stretched positions reach
 
 
@@ -19,7 +20,7 @@ def served(spec: ModelSpec, cfg: Config) -> ModelSpec:
 
 
 def scalings(cfg: Config, spec: ModelSpec) -> Iterator[RopeScaling]:
-    """Each distinct way of rotating; plain ones are named ``default`` where layers differ."""
+    """Each distinct way of rotating; plain ones are named ``default`` where layers differ. Raises ConfigError for what is no number."""
     for key in _ROPE:
         if not isinstance(cfg.data.get(key), dict):
             continue
@@ -27,13 +28,12 @@ def scalings(cfg: Config, spec: ModelSpec) -> Iterator[RopeScaling]:
         kinds = [given.sub(name) for name, value in given.data.items() if isinstance(value, dict)]
         for place in kinds or [given]:
             kind = str(place.data.get("rope_type") or place.data.get("type") or "default")
-            factor = place.data.get("factor")
-            original = place.data.get("original_max_position_embeddings") or cfg.data.get("original_max_position_embeddings")
+            from_here = next((one for one in (place, cfg) if one.data.get(_TRAINED)), None)
             if kind != "default" or kinds:
                 yield RopeScaling(
                     kind,
-                    float(factor) if isinstance(factor, int | float) else 1.0,
-                    original if isinstance(original, int) else None,
+                    place.number("factor", default=1.0),
+                    None if from_here is None else from_here.integer(_TRAINED),
                     applied=spec.model_type.startswith(_ALREADY_SCALED),
                 )
         return

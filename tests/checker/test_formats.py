@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -91,3 +92,10 @@ def test_markdown_shows_text_as_text() -> None:
     assert row.replace("\\|", "").count("|") == 5
     for sign in ("<b>", "@x", "`y`", "[z]"):
         assert sign not in row
+
+
+@pytest.mark.parametrize("render", [github.render, markdown.render])
+def test_signs_that_steer_a_terminal_are_shown_and_not_sent(render: Callable[[Report], str]) -> None:
+    said = render(Report((), (ODD._replace(file="\x1b[31m\u202e.sh", message="\x07 \x9b2J"),)))
+    assert "x1b" in said
+    assert not set(said) & set("\x07\x1b\x9b\u202e")

@@ -110,6 +110,9 @@ def test_a_shallow_clone_says_what_to_do(
 @pytest.mark.parametrize(
     ("argv", "expected"),
     [
+        pytest.param(("--diff", "^HEAD"), "there is no revision '^HEAD' here", id="all-but-a-revision"),
+        pytest.param(("--diff", "a\0b"), r"there is no revision 'a\x00b' here", id="nul"),
+        pytest.param(("--diff", "a" * 5000), "aaa' here", id="longer-than-names-are"),
         pytest.param(("--diff", "nowhere"), "there is no revision 'nowhere' here", id="no-such-revision"),
         pytest.param(("--diff", "--all"), "", id="an-option-is-no-base"),
         pytest.param(("--diff", ""), "files in a tree are compared", id="empty"),

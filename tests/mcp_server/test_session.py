@@ -160,6 +160,13 @@ def test_errors_reach_the_client_and_the_session_goes_on(tmp_path: Path) -> None
     assert not second[0]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take no such names")
+def test_a_file_whose_name_is_no_text_is_answered(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.sh")).write_text("vllm serve llama-2-7b\n", encoding="utf-8")
+    found = answer(tmp_path, "check", {"gpu": "l40s"})
+    assert [one["file"] for one in found["deployments"]] == ["\ufffd.sh"]
+
+
 def test_a_bug_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     from mcp import types
 

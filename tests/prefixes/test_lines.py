@@ -82,6 +82,10 @@ def ids(*tokens: int) -> bytes:
         pytest.param({"prompt": "a", "time": "1970-01-01T00:01:00+00:00"}, Request(1, text="a", time=60.0), id="time"),
         pytest.param({"prompt": "a", "created": 5}, Request(1, text="a", time=5.0), id="seconds"),
         pytest.param({"prompt": "a", "time": "soon"}, Request(1, text="a"), id="no time"),
+        pytest.param({"prompt": "a", "time": 1_700_000_000_000}, Request(1, text="a", time=1.7e9), id="milliseconds"),
+        pytest.param({"prompt": "a", "time": 10**400}, Request(1, text="a"), id="no number of seconds"),
+        pytest.param({"prompt": "a", "time": float("nan")}, Request(1, text="a"), id="not a number"),
+        pytest.param({"prompt": "a", "time": "0001-01-01T00:00:00+23:00"}, Request(1, text="a"), id="before all dates"),
     ],
 )
 def test_what_a_line_may_be(line: object, expected: Request) -> None:
@@ -108,6 +112,7 @@ def test_what_a_line_may_be(line: object, expected: Request) -> None:
         ({"messages": [{"role": "user", "content": "x"}], "tools": "f"}, "'tools': expected a list"),
         ({"messages": [{"role": "user", "content": "x"}], "tools": ["f"]}, "'tools': expected objects"),
         ({"prompt": "a", "output_tokens": "many"}, "a number of output tokens"),
+        ({"prompt": "a", "output_tokens": 10**30}, "a number of output tokens"),
     ],
 )
 def test_what_is_said_of_a_line_that_is_nothing(line: object, why: str) -> None:

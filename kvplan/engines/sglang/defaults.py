@@ -78,7 +78,7 @@ def _by_use(rules: Rules, card: int, asked: Asked, model: ModelSpec) -> float:
 def n_prefill_graphs(chunk_tokens: int) -> int:
     """Sizes of passes over prompts that are captured. Source: sglang 0.5.23 cuda_graph_hook.py, generate_prefill_cuda_graph_batch_sizes."""
     steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256), (4608, chunk_tokens + 1, 512))
-    return sum(size <= chunk_tokens for step in steps for size in range(*step))
+    return sum(len(range(first, min(end, chunk_tokens + 1), by)) for first, end, by in steps)
 
 
 def _drafting(rules: Rules, asked: Asked) -> float:

@@ -109,8 +109,8 @@ def _budget(settings: Settings, node: Node, loaded: Interval) -> Interval | None
         return None
     card = min(place.usable_bytes or 0 for place in node.places() if place.id != "host")
     before = rank_costs.context(settings.tp * settings.pp)
-    free = [round((card - taken) * settings.mem_fraction_static) for taken in before]
-    return Interval(free[2] - loaded.high, free[1] - loaded.best, free[0] - loaded.low)
+    low, best, high = sorted(round((card - taken) * settings.mem_fraction_static) for taken in before)  # a share may be below 0
+    return Interval(low - loaded.high, best - loaded.best, high - loaded.low)
 
 
 def _largest(settings: Settings, rules: Rules) -> Pass:
@@ -121,8 +121,9 @@ def _largest(settings: Settings, rules: Rules) -> Pass:
 
 def _n_graphs(largest: int) -> int:
     """Captured batches. Source: sglang 0.5.23 cuda_graph_hook.py, generate_decode_cuda_graph_batch_sizes."""
-    sizes = (1, 2, 4, 8, 12, *range(16, 257, 8), *range(272, 512, 16), *range(512, largest + 1, 32))
-    return sum(size <= largest for size in sizes)
+    few = sum(size <= largest for size in (1, 2, 4, 8, 12))
+    steps = ((16, 257, 8), (272, 512, 16), (512, largest + 1, 32))
+    return few + sum(len(range(first, min(end, largest + 1), by)) for first, end, by in steps)
 
 
 def _not_modeled(model: ModelSpec, settings: Settings) -> tuple[NotModeled, ...]:

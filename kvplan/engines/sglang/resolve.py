@@ -17,6 +17,7 @@ _SPARSE_PAGE = 64
 _BLACKWELL = 10  # major compute capability
 _KV = {"auto": "", "bf16": "bfloat16", "bfloat16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2"}
 _KV_PACKED = {"fp4_e2m1": "float4_e2m1", "nvfp4": "float4_e2m1", "mxfp8": "float8_e4m3fn"}
+_STATES = ("float32", "bfloat16", "float16")
 PACKED = {"float4_e2m1": 16}
 """Elements that share a scale of one byte. Source: sglang 0.5.23 srt/model_executor/pool_configurator.py, _compute_cell_size."""
 
@@ -46,7 +47,7 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
     return Settings(
         version=version,
         model=parsed.model or model.id,
-        context_length=told.count("context-length"),
+        context_length=_tokens(told, "context-length"),
         dtype=running,
         quantization=told.word("quantization") or model.quantization,
         kv_cache_dtype=_kv(told, model, node, rules) or running,
@@ -56,7 +57,7 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
         dp=dp,
         attention_dp=attention_dp,
         max_running_requests=told.count("max-running-requests"),
-        max_total_tokens=told.count("max-total-tokens"),
+        max_total_tokens=_tokens(told, "max-total-tokens"),
         chunked_prefill_size=chunk,
         graph_batches=0 if told.on("disable-cuda-graph") else graphs,
         page_size=told.number("page-size", _SPARSE_PAGE if _sparse(model) else 1),
@@ -65,7 +66,7 @@ def resolve(parsed: Parsed, model: ModelSpec, node: Node, version: str) -> Setti
         windows=not told.on("disable-hybrid-swa-memory"),
         mamba_per_mille=_per_mille(told, "mamba-full-memory-ratio", 900),
         mamba_slots=told.count("max-mamba-cache-size"),
-        mamba_ssm_dtype=told.word("mamba-ssm-dtype"),
+        mamba_ssm_dtype=_states_dtype(told),
         speculative=drafts,
         overwrites_length=told.on("longer-context"),
         overrides=parsed.overrides,
@@ -78,6 +79,24 @@ def _tp(told: Told, model: ModelSpec, free: int) -> int:
     if said is not None:
         return said
     return 1 if ENTRY in told else widest(model, free)
+
+
+def _tokens(told: Told, name: str) -> int | None:
+    """Raises RequestError for less than one."""
+    said = told.count(name)
+    if said is not None and said < 1:
+        raise RequestError("bad_setting", f"sglang: --{name}: expected a number of tokens over 0, found '{said}'")
+    return said
+
+
+def _states_dtype(told: Told) -> str | None:
+    """The type of the states. Raises RequestError for one that SGLang keeps none in."""
+    said = told.word("mamba-ssm-dtype")
+    if said is not None and said not in _STATES:
+        raise RequestError(
+            "bad_setting", f"mamba-ssm-dtype={said}: SGLang keeps no states in it", hint=f"it keeps them in {', '.join(_STATES)}"
+        )
+    return said
 
 
 def _kv(told: Told, model: ModelSpec, node: Node, rules: Rules) -> str:

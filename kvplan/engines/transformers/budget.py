@@ -4,12 +4,16 @@ Source: transformers 5.24 integrations/accelerate.py (get_max_memory) and quanti
 utils/modeling.py (get_max_memory).
 """
 
+import re
+
 from kvplan.core.device import Gpu, Node
 from kvplan.core.errors import RequestError
 from kvplan.core.units import parse_size
 from kvplan.engines.transformers import overhead
 from kvplan.engines.transformers.placing import DISK, HOST, Budget, Device
 from kvplan.engines.transformers.settings import Settings
+
+_NOTHING = r"0+([KMGT]i?)?B"  # keeps a device free of weights
 
 UNLIMITED = 2**62
 """A host of which nobody said how large it is."""
@@ -30,7 +34,9 @@ def read(text: str, n_gpus: int | None = None) -> dict[Device, int]:
         if n_gpus is not None and isinstance(device, int) and device >= n_gpus:
             count = f"there {'is' if n_gpus == 1 else 'are'} {n_gpus}"
             raise RequestError("bad_setting", f"max_memory names GPU {device}, and {count}", hint="GPUs are counted from 0")
-        found[device] = parse_size(size, option="max_memory")
+        if device in found:
+            raise RequestError("contradiction", f"max_memory names {name} twice", hint="give one of them")
+        found[device] = 0 if re.fullmatch(_NOTHING, size) else parse_size(size, option="max_memory")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from kvplan.checker.case import Found
 from kvplan.checker.report import Report
+from kvplan.render.plain import plain
 
 NAME = "github"
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -19,7 +20,7 @@ def _line(one: Found) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "%0A".join(plain(line.replace("%", "%25").replace("\r", "%0D")) for line in text.split("\n"))
 
 
 def _value(text: str) -> str:

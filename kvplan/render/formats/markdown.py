@@ -8,6 +8,7 @@ from kvplan.checker.report import Report
 from kvplan.core.units import GIB
 from kvplan.render.changed import CELLS, cells, summed, upgrades
 from kvplan.render.checked import row
+from kvplan.render.plain import plain
 
 NAME = "markdown"
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "ℹ️"}
@@ -68,12 +69,12 @@ def _size(n_bytes: int | None) -> str:
 
 def cell(text: str) -> str:
     """Text that stays text: what Markdown or HTML would read otherwise is escaped."""
-    plain = " ".join(text.split())
+    said = plain(" ".join(text.split()))
     for sign in "\\|`*_[]":
-        plain = plain.replace(sign, f"\\{sign}")
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace("@", "&#64;")
+        said = said.replace(sign, f"\\{sign}")
+    return said.replace("&", "&amp;").replace("<", "&lt;").replace("@", "&#64;")
 
 
 def code(text: str) -> str:
     """Text as code, on one line of a table."""
-    return f"`{' '.join(text.split()).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    return f"`{plain(' '.join(text.split())).replace('`', chr(39)).replace('|', chr(92) + '|')}`"

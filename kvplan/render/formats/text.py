@@ -1,6 +1,5 @@
 """For people: each finding with its source line and a caret, then every server that was checked."""
 
-import re
 from collections.abc import Sequence
 
 from kvplan.checker.case import Case, Found
@@ -9,11 +8,11 @@ from kvplan.checker.report import Report
 from kvplan.core.units import GIB
 from kvplan.render.changed import CELLS, cells, counted, summed, upgrades
 from kvplan.render.checked import Row, row
+from kvplan.render.plain import CONTROL, plain
 from kvplan.render.table import aligned
 
 NAME = "text"
 _HEADS = ("server", "engine", "model", "context", "GPU", "needed", "verdict")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _WIDE = 160  # of a source line
 _LONG = 50  # of a model
 
@@ -29,19 +28,14 @@ def render(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _plain(text: str) -> str:
-    """Names and lines of files are other people's text: signs that steer a terminal, or end a line, are shown and not sent."""
-    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
-
-
 def _finding(one: Found, report: Report) -> str:
-    lines = [_plain(f"{one.file}:{one.line}:{one.column}: {one.level}[{one.rule}] {one.message}")]
+    lines = [plain(f"{one.file}:{one.line}:{one.column}: {one.level}[{one.rule}] {one.message}")]
     source = report.lines.get(one.file, ())
     if one.line <= len(source) and len(source[one.line - 1]) <= _WIDE:
-        text = _CONTROL.sub("\ufffd", source[one.line - 1].expandtabs(1))  # one sign each: the caret stays in its place
+        text = CONTROL.sub("\ufffd", source[one.line - 1].expandtabs(1))  # one sign each: the caret stays in its place
         lines += [f"  {text}", f"  {' ' * (one.column - 1)}^"]
     if one.hint:
-        lines.append(f"  hint: {_plain(one.hint)}")
+        lines.append(f"  hint: {plain(one.hint)}")
     return "\n".join(lines)
 
 
@@ -54,16 +48,16 @@ def _cells(found: Row) -> tuple[str, ...]:
     gpu = "-" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
     needed = "-" if found.needed_bytes is None else f"{found.needed_bytes / GIB:.2f} GiB"
     said = (f"{found.file}:{found.line}", found.engine or "-", _model(found.model or "-"), context, gpu, needed, found.verdict)
-    return tuple(_plain(cell) for cell in said)
+    return tuple(plain(cell) for cell in said)
 
 
 def _diff(diff: Diff) -> list[str]:
     """The table of servers that differ, and what new versions of engines do to them."""
     if not diff.changes:
         return []
-    rows = [tuple(_plain(cell) for cell in cells(change)) for change in diff.changes]
+    rows = [tuple(plain(cell) for cell in cells(change)) for change in diff.changes]
     table = aligned([CELLS, *rows], left=frozenset({0, 1, 2, 3, 4, len(CELLS) - 1}))
-    return ["\n".join(table), *(_plain(line) for line in upgrades(diff))]
+    return ["\n".join(table), *(plain(line) for line in upgrades(diff))]
 
 
 def _model(name: str) -> str:

@@ -62,11 +62,22 @@ def test_a_longer_context_can_be_forced() -> None:
         ("--pp-size 99", "pp-size=99: the model has 32 layers to share out"),
         ("--tp 4 --dp 3 --enable-dp-attention", "dp-size=3 does not divide tp-size=4"),
         ("--tp", "argument --tp: expected a value"),
+        ("--mamba-ssm-dtype int8", "mamba-ssm-dtype=int8: SGLang keeps no states in it"),
+        ("--max-total-tokens -1", "--max-total-tokens: expected a number of tokens over 0, found '-1'"),
+        ("--context-length 0", "--context-length: expected a number of tokens over 0, found '0'"),
     ],
 )
 def test_values_that_it_never_takes(flags: str, words: str) -> None:
     with pytest.raises(RequestError, match=words.replace("(", r"\(")):
         settled(flags)
+
+
+def test_absurdly_large_passes_and_graphs() -> None:
+    found = asked("sglang serve --model-path llama-3.1-8b --chunked-prefill-size 999999999999999 --cuda-graph-max-bs 999999999999999")
+    assert found.capacity is not None
+    assert found.capacity.kv_budget is not None
+    low, best, high = found.capacity.kv_budget
+    assert low <= best <= high < 0
 
 
 def test_compressed_attention_is_not_modeled() -> None:

@@ -140,6 +140,13 @@ def test_what_fits_nowhere_stays_on_disk() -> None:
     assert everything < 2 * model(num_hidden_layers=6).n_params
 
 
+def test_a_device_may_be_kept_free() -> None:
+    spec = model(num_hidden_layers=6)
+    deployed = on_several(spec, node=TWO, max_memory="0:0GiB,1:1GiB,cpu:0GiB")
+    where = {entry.place for entry in deployed.entries(LOAD) if entry.term == "weights" and entry.size.best}
+    assert where == {"gpu1"}
+
+
 def test_disk_may_be_named() -> None:
     spec = model()
     modules = tree(spec, "bfloat16")
@@ -242,6 +249,7 @@ def test_one_gpu_alone_where_that_is_asked_for() -> None:
     [
         ({"device_map": "balance"}, "did you mean 'balanced' or 'balanced_low_0'?"),
         ({"max_memory": "0:4"}, "expected a size with a unit"),
+        ({"max_memory": "0:4GiB,cpu:1GiB,0:2GiB"}, "max_memory names 0 twice"),
         ({"max_memory": "4GiB"}, "expected DEVICE:SIZE"),
         ({"max_memory": "gpu0:4GiB"}, "write it as 0:20GiB"),
         ({"max_memory": "2:4GiB"}, "max_memory names GPU 2, and there are 2"),
