@@ -11,7 +11,7 @@ from zlib import crc32
 
 from kvplan.core.model import Layer, ModelSpec
 from kvplan.engines.transformers.holes import Holes, Place, Range
-from kvplan.engines.transformers.order import DROP, DROP_INPUT, KEEP, MAKE, SCALE, Order, order, words
+from kvplan.engines.transformers.order import DROP, DROP_INPUT, KEEP, MAKE, PASS, SCALE, Order, order, words
 from kvplan.engines.transformers.plan import Kind, Plan, as_cached
 
 SLACK = 5
@@ -110,7 +110,7 @@ def _permille(reserved: int, alive: int) -> int:
 def _widths(runs: Runs) -> tuple[int, int]:
     """The largest tensor, and the smallest that is cached."""
     steps = [step for layer, _ in runs for step in layer.steps]
-    return max(size for what, size in steps if what in (MAKE, KEEP)), min(size for what, size in steps if what == KEEP)
+    return max(size for what, size in steps if what in (MAKE, KEEP, PASS)), min(size for what, size in steps if what == KEEP)
 
 
 def _kind(layer: Layer, model: ModelSpec, plan: Plan) -> Kind:
@@ -147,13 +147,20 @@ def _replayed(runs: Runs, hidden: int, holes: Holes) -> tuple[int, int]:
     return prompt, holes.reserved
 
 
+_NOWHERE = 0, 0
+
+
 def _run(layer: Order, holes: Holes, output: Place | None, kept: list[tuple[int, Place]]) -> Place:
     """One layer: the place of its output."""
-    malloc, free = holes.malloc, holes.free  # looked up once: this is all of the time
+    malloc, free, holds = holes.malloc, holes.free, holes.holds  # looked up once: this is all of the time
     made: list[Place] = []
     for what, value in layer.steps:
         if what == DROP:
             free(made[value])
+        elif what == PASS:
+            made.append(_NOWHERE)
+            if not holds(value):
+                free(malloc(value))
         elif what == DROP_INPUT:
             if output is not None:
                 free(output)

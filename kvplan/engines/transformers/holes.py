@@ -28,6 +28,10 @@ class Holes:
         self._starts: dict[int, int] = {}  # of free blocks by the address behind them
         self._next = 1
 
+    def holds(self, size: int) -> bool:
+        """Whether there is a place for ``size``: to take it and to give it back then changes nothing."""
+        return bool(self._free) and self._free[-1] >> _BITS >= size
+
     def malloc(self, size: int) -> Place:
         """The place of ``size``, which is one at least."""
         i = bisect_left(self._free, size << _BITS)
@@ -77,7 +81,7 @@ class Range(Holes):
 
     def malloc(self, size: int) -> Place:
         """The best fit, or what is free at the end and as much more as is missing."""
-        if self._free and self._free[-1] >> _BITS >= size:
+        if self.holds(size):
             return super().malloc(size)
         address = self._starts.get(self._next, self._next)
         free = self._take(address) if address < self._next else 0

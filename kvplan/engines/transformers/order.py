@@ -8,8 +8,8 @@ from kvplan.engines.transformers.widths import rate
 SCALE = 64
 """Units per byte and token."""
 
-MAKE, KEEP, DROP, DROP_INPUT = range(4)
-"""What happens to a tensor: made, made to be cached, dropped, or dropped as the output of the layer before."""
+MAKE, KEEP, DROP, DROP_INPUT, PASS = range(5)
+"""What happens to a tensor: made, made to be cached, dropped, dropped as the output of the layer before, or made and dropped at once."""
 
 
 class Order(NamedTuple):
@@ -31,7 +31,10 @@ def order(kind: Kind, plan: Plan) -> Order:
             live -= plan.elem_bytes * plan.hidden * SCALE
         elif word.startswith("-"):
             index = int(word[1:])
-            steps.append((DROP, index))
+            if index == len(sizes) - 1 and steps[-1][0] == MAKE:
+                steps[-1] = PASS, sizes[index]
+            else:
+                steps.append((DROP, index))
             live -= sizes[index]
         else:
             size = _size(word.lstrip("*"), kind, plan)
