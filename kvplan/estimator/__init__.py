@@ -47,7 +47,7 @@ def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> 
     else:
         load, notes = workload(options, model)
         settings = engine.resolve(parsed, load, model, node, version)
-    deployment = subject.deployment(engine, model, settings, node)
+    deployment, shown = subject.deployment(engine, model, settings, node), engine.shown(settings)
     entries, kv = deployment.entries(load), deployment.kv(load)
     places = tuple(_place_total(place, entries, deployment, load) for place in inverse.places(node, entries))
     capacity = inverse.capacity(deployment, node, load, model.max_ctx_tokens)
@@ -56,7 +56,7 @@ def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> 
         size=size,
         engine=engine.name,
         version=version,
-        settings={**engine.shown(settings), **deployment.resolved()},
+        settings={**shown, **deployment.resolved()},
         ignored=parsed.ignored,
         command=engine.command(settings),
         workload=load,
@@ -74,7 +74,7 @@ def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> 
             *parsed.findings,
             *notes,
             *findings.of_node(node),
-            *findings.of_split(options, node, engine.shown(settings)),
+            *findings.of_split(options, node, shown),
             *findings.of_model(model, kv.reserved_bytes),
             *deployment.findings,
             *findings.of_pool(engine.name, deployment, node, load, capacity),

@@ -43,12 +43,13 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     if own is not None or not node.gpus:
         return own
     short = shortage(deployment, node)
+    nothing = _once((deployment, node, "nothing"), lambda: short(Workload(1, 1, 1)).high)
 
     def longest() -> int:
-        return largest(lambda n: short(_at_ctx(load, n)).high, guess=load.ctx_tokens, most=limit or MAX_COUNT)
+        return largest(lambda n: short(_at_ctx(load, n)).high, guess=load.ctx_tokens, most=limit or MAX_COUNT, nothing=nothing)
 
     def widest() -> int:
-        return largest(lambda n: short(load._replace(batch=n)).high, guess=load.batch, most=MAX_COUNT)
+        return largest(lambda n: short(load._replace(batch=n)).high, guess=load.batch, most=MAX_COUNT, nothing=nothing)
 
     ctx = _limits.get(deployment, (node, "ctx", load.batch, load.decode_steps), longest)
     batch = _limits.get(deployment, (node, "batch", load.ctx_tokens, load.prompt_tokens), widest)
@@ -84,14 +85,14 @@ def _at_ctx(load: Workload, ctx_tokens: int) -> Workload:
     return Workload(ctx_tokens, load.batch, max(1, ctx_tokens - load.decode_steps))
 
 
-def largest(short: Callable[[int], int], *, guess: int, most: int) -> int:
+def largest(short: Callable[[int], int], *, guess: int, most: int, nothing: int | None = None) -> int:
     """The largest n from 1 to ``most`` with ``short(n) <= 0``, 0 if none; ``short`` must never fall as n grows.
 
     Follows the line through the last two points, as memory is nearly linear in both context and batch; halves the
-    bracket where that does not help. Few calls: each one is a whole estimate.
+    bracket where that does not help. Few calls: each one is a whole estimate. ``nothing`` is about what 0 would have.
     """
     low, high = 0, most + 1
-    last: tuple[int, int] | None = None
+    last = None if nothing is None else (0, nothing)
     n = min(guess, most)
     for step in count():
         missing = short(n)
