@@ -80,6 +80,12 @@ def shortage(deployment: Deployment, node: Node) -> Callable[[Workload], Interva
     return short
 
 
+def lack(deployment: Deployment, node: Node) -> Callable[[Workload], bool]:
+    """Whether some place of the node can't be said to hold a workload for certain; looks no further than the first such place."""
+    places = [(place.id, usable_bytes(deployment, place) or 0) for place in node.places()]
+    return lambda load: any(deployment.need_bytes(place, load).high > usable for place, usable in places)
+
+
 def _at_ctx(load: Workload, ctx_tokens: int) -> Workload:
     """The workload at another context, with the same number of decode steps as far as there is room for them."""
     return Workload(ctx_tokens, load.batch, max(1, ctx_tokens - load.decode_steps))

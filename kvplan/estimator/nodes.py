@@ -29,9 +29,10 @@ def n_devices(shown: Mapping[str, object]) -> int:
 
 
 class Tried(NamedTuple):
-    """A deployment on so many of a card, and by how much each workload misses what is there."""
+    """A deployment on so many of a card, whether a workload is too much for some of them, and by how much it misses what is there."""
 
     deployment: Deployment
+    lacks: Callable[[Workload], bool]
     short: Callable[[Workload], Interval]
 
 
@@ -49,7 +50,9 @@ class Stock:
         if key not in self._tried:
             node = Node(id=gpu.id, source="flag", gpus=(gpu,) * n)
             deployment = self.deploy(node)
-            self._tried[key] = None if deployment is None else Tried(deployment, inverse.shortage(deployment, node))
+            self._tried[key] = (
+                None if deployment is None else Tried(deployment, inverse.lack(deployment, node), inverse.shortage(deployment, node))
+            )
         return self._tried[key]
 
 
@@ -97,11 +100,10 @@ class _Search:
         if tried is None:
             del self._least[n]
             return
-        short = tried.short(self._load)
-        if short.high > 0:
+        if tried.lacks(self._load):
             self._learn(n, tried.deployment)
         elif not tried.deployment.refusals and all(finding.rule != _STREAMS for finding in tried.deployment.findings):
-            yield Candidate(gpu.id, n, -short.best)
+            yield Candidate(gpu.id, n, -tried.short(self._load).best)
 
     def _learn(self, n: int, deployment: Deployment) -> None:
         if n in self._known:

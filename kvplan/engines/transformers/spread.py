@@ -35,13 +35,16 @@ class Spread(Unpooled):
     """
 
     def __init__(self, model: ModelSpec, settings: Settings, node: Node) -> None:
-        """Place every module, then compile what each GPU runs."""
+        """Place every module; what a GPU runs is compiled when somebody asks for it."""
         capability = node.gpus[0].compute_capability
         loaded = loading.as_loaded(model, capability, settings.compute_dtype)
         self._tree = tree(loaded, settings.dtype)
+        self._whole = tuple(self._tree.whole())
         self._found = placed(self._tree, settings, loaded, node)
-        self._parts = self._deployed(model, settings, node)
-        first = next(iter(self._parts.values()))
+        self._asked = model, settings, node
+        self._places = tuple(f"gpu{i}" for i in range(len(node.gpus)))
+        self._made: dict[str, Deployment] = {}
+        first = self.on(self._places[0])
         self._host = self._on_host(compiled(model, settings, capability)[1])
         self._disk = sum(module.held for module in self._at(DISK))
         away = spread_notes.Away(self._at(HOST), self._at(DISK), known=self._tree.known)
@@ -51,18 +54,20 @@ class Spread(Unpooled):
 
     def entries(self, load: Workload) -> tuple[Entry, ...]:
         """Each GPU's own, then what waits on the host."""
-        found = [line for part in self._parts.values() for line in part.entries(load)]
+        found = [line for place in self._places for line in self.on(place).entries(load)]
         return (*found, *self._host)
 
     def need_bytes(self, place: str, load: Workload) -> Interval:
         """Sum of the entries at ``place``."""
         if place == HOST_PLACE:
             return self._host[0].size if self._host else ZERO
-        return self._parts[place].need_bytes(place, load) if place in self._parts else ZERO
+        return self.on(place).need_bytes(place, load) if place in self._places else ZERO
 
     def on(self, place: str) -> Deployment:
         """What one GPU runs."""
-        return self._parts[place]
+        if place not in self._made:
+            self._made[place] = self._deployed(self._places.index(place))
+        return self._made[place]
 
     def phases(self, load: Workload) -> Phases:
         """Those of the fullest GPU."""
@@ -73,43 +78,39 @@ class Spread(Unpooled):
         return self._fullest(load).kv(load)
 
     def _fullest(self, load: Workload) -> Deployment:
-        return max(self._parts.items(), key=lambda item: item[1].need_bytes(item[0], load).best)[1]
+        return self.on(max(self._places, key=lambda place: self.on(place).need_bytes(place, load).best))
 
     def _at(self, *devices: int | str) -> list[Module]:
-        return [module for module in self._tree.whole() if self._found[module.name] in devices]
+        return [module for module in self._whole if self._found[module.name] in devices]
 
-    def _deployed(self, model: ModelSpec, settings: Settings, node: Node) -> dict[str, Deployment]:
-        """What each GPU runs; the first one in use also runs what waits elsewhere."""
+    def _deployed(self, i: int) -> Deployment:
+        """What GPU ``i`` runs; the first one in use also runs what waits elsewhere."""
+        model, settings, node = self._asked
         main = min((device for device in self._found.values() if isinstance(device, int)), default=0)
-        head = self._found[self._head()]
-        parts = {}
-        for i, gpu in enumerate(node.gpus):
-            waiting = self._at(HOST, DISK) if i == main else []
-            here = self._at(i)
-            stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
-            footprint, whole, _, _ = compiled(model, settings, gpu.compute_capability)
-            runs = [module.run for module in (*here, *waiting) if module.run is not None]
-            plan, layers = stage_plan(footprint.plan, model, runs, stage), only(model, runs)
-            one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])
-            alone = model if i == main else model._replace(draft=None)
-            portion = Portion(
-                place=f"gpu{i}",
-                footprint=Footprint(plan, Device(gpu.compute_capability)),
-                weights=self._share(whole, here),
-                kept=kept(layers, footprint.plan),
-                layers=layers,
-                passing=passing(waiting),
-            )
-            parts[portion.place] = Deployment(alone, settings, one, portion)
-        return parts
+        head, gpu = self._found[self._head()], node.gpus[i]
+        here, waiting = self._at(i), self._at(HOST, DISK) if i == main else []
+        stage = Stage(first=i == main, head=head == i or (i == main and not isinstance(head, int)))
+        footprint, whole, _, _ = compiled(model, settings, gpu.compute_capability)
+        runs = [module.run for module in (*here, *waiting) if module.run is not None]
+        plan, layers = stage_plan(footprint.plan, model, runs, stage), only(model, runs)
+        portion = Portion(
+            place=self._places[i],
+            footprint=Footprint(plan, Device(gpu.compute_capability)),
+            weights=self._share(whole, here),
+            kept=kept(layers, footprint.plan),
+            layers=layers,
+            passing=passing(waiting),
+        )
+        one = node._replace(gpus=(gpu,), used_before_bytes=node.used_before_bytes[i : i + 1])
+        return Deployment(model if i == main else model._replace(draft=None), settings, one, portion)
 
     def _head(self) -> str:
         """The module that makes the logits: the last one."""
-        return list(self._tree.whole())[-1].name
+        return self._whole[-1].name
 
     def _share(self, whole: Weights, here: Sequence[Module]) -> Weights:
         """Weights of the modules ``here``, of all that ``whole`` is."""
-        part, all_held = sum(module.held for module in here), max(1, sum(module.held for module in self._tree.whole()))
+        part, all_held = sum(module.held for module in here), max(1, sum(module.held for module in self._whole))
         low, best, high = (bound * part // all_held for bound in whole.size)
         return whole._replace(
             size=Interval(low, best, high),
