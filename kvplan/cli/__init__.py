@@ -17,7 +17,9 @@ _ALLOCATIONS_BETWEEN_COLLECTIONS = 100_000
 def run() -> None:
     """The console script, a process of its own."""
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    gc.freeze()  # else a process that ends looks through all it imported, several times
+    sys.exit(code)
 
 
 def main(argv: Sequence[str]) -> int:

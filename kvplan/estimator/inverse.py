@@ -43,7 +43,7 @@ def capacity(deployment: Deployment, node: Node, load: Workload, limit: int | No
     if own is not None or not node.gpus:
         return own
     short = shortage(deployment, node)
-    nothing = _once((deployment, node, "nothing"), lambda: short(Workload(1, 1, 1)).high)
+    nothing = _limits.get(deployment, (node, "nothing"), lambda: short(Workload(1, 1, 1)).high)
 
     def longest() -> int:
         return largest(lambda n: short(_at_ctx(load, n)).high, guess=load.ctx_tokens, most=limit or MAX_COUNT, nothing=nothing)
