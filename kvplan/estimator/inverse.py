@@ -9,7 +9,6 @@ from kvplan.core.ledger import Entry, Interval, Verdict
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
 
-
 FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
 
 

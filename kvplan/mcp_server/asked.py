@@ -36,7 +36,9 @@ class Subject(Online):
     command: str | list[str] | None = Field(
         None, description="the engine's own command as it would be pasted: vllm serve …, llama-server …, docker run IMAGE …"
     )
-    engine: str | None = Field(None, description="transformers, vllm, llama.cpp, ollama, sglang, tgi or tensorrt-llm; @VERSION behind it, else the newest modeled")
+    engine: str | None = Field(
+        None, description="transformers, vllm, llama.cpp, ollama, sglang, tgi or tensorrt-llm; @VERSION behind it, else the newest modeled"
+    )
     gpu: str | None = Field(None, description="h100-sxm, l4, h100-sxm:8, rtx-4090+rtx-3060-12")
     gpus: PositiveInt | None = Field(None, description="how many of them")
     budget: str | None = Field(None, description="instead of a GPU a device of this size, with its unit: 24GiB")

@@ -13,7 +13,13 @@ from kvplan.engines.llamacpp.settings import Settings
 
 def advice(model: ModelSpec, settings: Settings, node: Node, context: Context) -> tuple[Finding, ...]:
     """Notes on the build, on contexts that slots divide or share, on --fit, and on what a server keeps in the host's memory."""
-    return (*_build(settings), *_pulled(model, settings), *_slots(model, settings, context), *_fit(settings, node), *_draft(model, settings))
+    return (
+        *_build(settings),
+        *_pulled(model, settings),
+        *_slots(model, settings, context),
+        *_fit(settings, node),
+        *_draft(model, settings),
+    )
 
 
 def _build(settings: Settings) -> Iterator[Finding]:
