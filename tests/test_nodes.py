@@ -5,6 +5,7 @@ import pytest
 import kvplan
 from kvplan.estimator import Estimate, Options, answer, nodes
 from kvplan.hardware import catalog
+from kvplan.render import text
 
 LARGE = Options(ctx="32k", batch="64", engine="vllm")
 
@@ -90,3 +91,22 @@ def test_cards_that_the_engine_refuses_are_passed_over() -> None:
 def test_a_card_that_weights_only_pass_through_is_none_that_would_do() -> None:
     assert kvplan.estimate("llama-2-7b", ctx=4096).fits_on
     assert kvplan.estimate("llama-2-7b", ctx=4096, max_memory="0:5GiB,cpu:64GiB").fits_on == ()
+
+
+def test_of_unequal_cards_the_one_that_is_short_is_spoken_of() -> None:
+    split = kvplan.estimate("qwen2.5-14b", ctx=8192, gpu="rtx-4090+rtx-3060-12", max_memory="0:20GiB,1:10GiB,cpu:64GiB")
+    assert split.verdict == "does_not_fit"
+    assert split.fullest.place.id == "gpu1"
+    assert (split.headroom_bytes or 0) < 0
+    shown = text.estimate(split, explain=False, paint=lambda word, _: word)
+    assert "does not fit on rtx-3060-12, one of 2 cards: 11.63 GiB usable, " in shown
+    assert "GiB left" not in shown
+
+
+def test_a_host_that_is_too_small_is_spoken_of_and_no_card_is_proposed() -> None:
+    small = answer(Options(model="qwen3-32b:q4_k_m", gpu="rtx-3060-12", ram="8GiB", engine="llama.cpp", ctx="8192"))
+    assert small.host_is_short
+    shown = text.estimate(small, explain=False, paint=lambda word, _: word)
+    assert "does not fit on the host: 8.00 GiB usable, " in shown
+    assert "smallest that fit" not in shown
+    assert "catalogue" not in shown

@@ -13,7 +13,12 @@ PRECISION = (
     Option("--kv-dtype", "Element type of the cache; auto is what the engine does; q8_0/f16 are K and V.", "Precision", "TYPE"),
 )
 ENGINE = (
-    Option("--engine", "Inference engine and version: transformers@5.24.0, vllm, llama.cpp@b11434, ollama.", "Engine", "NAME[@VERSION]"),
+    Option(
+        "--engine",
+        "Inference engine and version: transformers@5.24.0, vllm, llama.cpp@b11434, …; `kvplan engines` lists all.",
+        "Engine",
+        "NAME[@VERSION]",
+    ),
     Option("--attn", "Transformers: attention implementation.", "Engine", "KIND", choices=("sdpa", "eager", "flash_attention_2")),
     Option(
         "--cache",

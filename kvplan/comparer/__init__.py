@@ -42,4 +42,12 @@ def compared(asked: tuple[Side, ...]) -> Comparison:
             "usage", "one side only: nothing to compare", hint="name two models, or a list: --engine vllm@0.19.0,vllm@0.33.0"
         )
     answers = tuple(answer(side.options) for side in asked)
-    return Comparison(asked, answers, rows(answers), changes(answers))
+    return Comparison(_told_apart(asked, answers), answers, rows(answers), changes(answers))
+
+
+def _told_apart(asked: tuple[Side, ...], answers: tuple[Estimate, ...]) -> tuple[Side, ...]:
+    """The sides; commands, which are told by their number, with the engine and version that they name where those differ."""
+    engines = [f"{found.engine}@{found.version}" for found in answers]
+    if len({side.options.command for side in asked}) == 1 or len(set(engines)) == 1 or any(side.options.engine for side in asked):
+        return asked
+    return tuple(side._replace(label=f"{side.label} · {engine}") for side, engine in zip(asked, engines, strict=True))

@@ -84,7 +84,7 @@ def answer(options: Options, *, probe: bool = False, elsewhere: bool = True) -> 
         from kvplan.estimator import speed
 
         found = found._replace(performance=speed.of(found, engine, settings, deployment))
-    if found.verdict in ("fits", "tight") or not elsewhere:
+    if found.verdict in ("fits", "tight") or found.host_is_short or not elsewhere:
         return found
     from kvplan.hardware import catalog
 

@@ -8,6 +8,7 @@ from kvplan.core.engine import Capacity, Flag
 from kvplan.core.ledger import Entry, Finding, Interval, KvPlan, NotModeled, Phases, Refusal, Verdict
 from kvplan.core.model import ModelSpec
 from kvplan.core.workload import Workload
+from kvplan.estimator import inverse
 
 if TYPE_CHECKING:
     from kvplan.perf import Performance
@@ -64,9 +65,9 @@ class Estimate(NamedTuple):
 
     @property
     def fullest(self) -> PlaceTotal:
-        """The GPU of which most is needed; the host when there is no GPU."""
+        """The GPU that decides: of the worst verdict, with the least left, of which most is needed; the host when there is no GPU."""
         gpus = [place for place in self.places if place.place.id != "host"]
-        return max(gpus or self.places, key=lambda place: place.needed.best)
+        return min(gpus or self.places, key=lambda place: inverse.pressing(place.usable_bytes, place.needed, place.verdict))
 
     @property
     def needed(self) -> Interval:
@@ -76,9 +77,13 @@ class Estimate(NamedTuple):
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of any place; a host of unknown size has none where there are accelerators."""
-        order: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
         told = [place for place in self.places if place.place.id != "host" or place.verdict != "unknown"]
-        return min((place.verdict for place in told or self.places), key=order.index)
+        return min((place.verdict for place in told or self.places), key=inverse.FROM_WORST.index)
+
+    @property
+    def host_is_short(self) -> bool:
+        """Whether the GPUs hold their part, and the host's memory is what is too small."""
+        return self.fullest.verdict != "does_not_fit" and self.verdict == "does_not_fit"
 
     @property
     def headroom_bytes(self) -> int | None:

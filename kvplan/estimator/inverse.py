@@ -10,6 +10,8 @@ from kvplan.core.remembered import Remembered
 from kvplan.core.units import MAX_COUNT
 from kvplan.core.workload import Workload
 
+FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
+
 
 def verdict(usable_bytes: int | None, needed: Interval) -> Verdict:
     """``fits`` when even the upper bound does, ``does_not_fit`` when the best guess doesn't, ``tight`` between."""
@@ -18,6 +20,12 @@ def verdict(usable_bytes: int | None, needed: Interval) -> Verdict:
     if needed.best > usable_bytes:
         return "does_not_fit"
     return "fits" if needed.high <= usable_bytes else "tight"
+
+
+def pressing(usable_bytes: int | None, needed: Interval, verdict: Verdict) -> tuple[int, int, int]:
+    """Sorts places: the least is the one that decides whether a workload fits."""
+    left = 0 if usable_bytes is None else usable_bytes - needed.best
+    return FROM_WORST.index(verdict), left, -needed.best
 
 
 def usable_bytes(deployment: Deployment, place: Place) -> int | None:

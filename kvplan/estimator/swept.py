@@ -122,13 +122,15 @@ class Deployed:
     def point(self, at: tuple[str | None, ...], load: Workload) -> Point:
         """The answer for one workload: the fullest GPU's need (the host's where there is none), the worst verdict of all places."""
         fullest: tuple[Interval, int | None] | None = None
+        first: tuple[int, int, int] | None = None
         verdict: Verdict = "fits"
         for place, usable in self._places:
             needed = self._need(place, load)
-            if fullest is None or (place != "host" and needed.best > fullest[0].best):
-                fullest = needed, usable
             here = inverse.verdict(usable, needed)
-            verdict = verdict if here == verdict else min(verdict, here, key=_FROM_WORST.index)
+            rank = inverse.pressing(usable, needed, here)
+            if first is None or (place != "host" and rank < first):
+                fullest, first = (needed, usable), rank
+            verdict = verdict if here == verdict else min(verdict, here, key=inverse.FROM_WORST.index)
         assert fullest is not None
         needed, usable = fullest
         headroom = None if usable is None else usable - needed.best
@@ -166,9 +168,6 @@ class Deployed:
 
         about = self._about
         return speed.prepared(about.engine, self._settings, self._deployment, about.model, about.node)
-
-
-_FROM_WORST: tuple[Verdict, ...] = ("does_not_fit", "tight", "unknown", "fits")
 
 
 @lru_cache(maxsize=1024)

@@ -9,6 +9,9 @@ _BESIDE = {"allocated": ("allocator", "runtime_context"), "reserved": ("runtime_
 """Terms of the estimate that each sum leaves out."""
 
 
+_WITH_FAILED = "what tensors held, with what was asked for"
+
+
 def rows(case: Case) -> tuple[Row, ...]:
     """What a message of PyTorch prints: with the allocation that failed, as that is what the run would have held."""
     held, tried = case.size("allocated by PyTorch"), case.size("tried to allocate") or 0
@@ -19,7 +22,8 @@ def rows(case: Case) -> tuple[Row, ...]:
     reserved = case.size("reserved by PyTorch") if unused is None else held + unused
     process = case.size("process memory")
     printed = {"allocated": held + tried, "reserved": reserved, "process": process}
-    return tuple(_row(case, term, size) for term, size in printed.items() if size is not None)
+    found = (_row(case, term, size) for term, size in printed.items() if size is not None)
+    return tuple(row._replace(why=_WITH_FAILED) if tried and row.term == "allocated" and not row.why else row for row in found)
 
 
 def _row(case: Case, term: str, printed: int) -> Row:

@@ -110,11 +110,12 @@ def of_engine(replay: Replay, serving: Serving) -> Iterable[Finding]:
         message = f"the longest request holds {replay.longest:,} tokens, and {said} {limit:,}"
         yield Finding("KV201", "warning", message, "cut or summarize histories; of a chat say keep=N")
     if serving.n_slots is not None:
+        each = "the one slot" if serving.n_slots == 1 else f"each of {serving.n_slots} slots"
         yield Finding(
             "KV658",
             "note",
-            f"modeled: each of {serving.n_slots} slots keeps its last prompt; what --cache-ram saves and --cache-reuse shifts is left out",
-            "say --slots as -np does",
+            f"modeled: {each} keeps its last prompt; what --cache-ram saves and --cache-reuse shifts is left out",
+            "as many slots as chats that go on at once: -np, here --slots",
         )
     if found is None or serving.n_slots is not None:
         return

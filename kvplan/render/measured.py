@@ -39,6 +39,7 @@ def text(axes: tuple[Axis, ...], rows: Iterable[Row]) -> Iterator[str]:
         cells = zip(_figures(found, unit.n_bytes), heads, strict=True)
         yield "  ".join((*columns.cells(at), *(cell.rjust(len(head)) for cell, head in cells), _outcome(found)))
         reasons.update({found.failure.kind: found.failure.message} if found.failure and found.failure.kind not in reasons else {})
+        reasons.update({_OFF: _OFF_MEANS} if found.agrees is False else {})
     yield from ("", *(f"{kind}: {why}" for kind, why in reasons.items())) if reasons else ()
     yield from knees.lines(axes, curves.knees)
 
@@ -47,6 +48,10 @@ def _add(curves: Curves, at: tuple[str | None, ...], found: Measurement) -> None
     rate = found.timings and found.timings.decode_tokens_per_s
     if rate and found.batch and found.peak_bytes:
         curves.add(at, Pace(found.batch, rate, found.peak_bytes))
+
+
+_OFF = "off its estimate"
+_OFF_MEANS = "a term is outside its tolerance, the peak or another; `kvplan verify` of that point names it"
 
 
 class _Unit(NamedTuple):
@@ -87,7 +92,7 @@ def _ms(spread: Spread | None) -> str:
 def _outcome(found: Measurement) -> str:
     if found.failure is not None:
         return found.outcome if found.outcome == found.failure.kind else f"{found.outcome}, {found.failure.kind}"
-    return found.outcome if found.agrees else f"{found.outcome}, off its estimate"
+    return found.outcome if found.agrees else f"{found.outcome}, {_OFF}"
 
 
 def as_json(axes: tuple[Axis, ...], rows: Iterable[Row]) -> dict[str, object]:

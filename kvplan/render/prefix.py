@@ -68,7 +68,7 @@ def _of_cache(serving: Serving) -> Iterator[str]:
         yield estimate.model.id + (f" on {estimate.node.id or 'this budget'}" if estimate.node.gpus else "")
     yield serving.engine + (f" {serving.version}" if serving.version else "")
     if serving.n_slots is not None:
-        yield f"{serving.n_slots} slots"
+        yield f"{serving.n_slots} slot{'' if serving.n_slots == 1 else 's'}"
         return
     if serving.block_tokens > 1:
         yield f"blocks of {serving.block_tokens:,}"

@@ -44,13 +44,20 @@ def node_name(found: Estimate) -> str:
     return found.node.id or "this budget" if n_gpus == 1 or "+" in (found.node.id or "") else f"{n_gpus} × {found.node.id}"
 
 
+def _on_host(proposal: Proposal) -> str:
+    """What the host holds, where layers were moved there."""
+    host = next((place for place in proposal.full.places if place.place.id == "host"), None)
+    moved = host is not None and any(finding.rule == "KV431" for finding in proposal.findings)
+    return f"; {format_size(host.needed.best)} of the host's memory" if host is not None and moved else ""
+
+
 def _proposal(case: Case, head: str, proposal: Proposal) -> Iterator[str]:
     yield f"{head}{sizes(case, proposal.plan)}"
     yield f"   {line(proposal.command)}"
     if proposal.form.needs_checkpoint:
         yield f"   not ready to run: {proposal.form.how}"
     held = format_size(proposal.full.needed.best)
-    yield f"   fits: {held} needed, {format_size(proposal.headroom_bytes)} left beyond the upper bound"
+    yield f"   fits: {held} needed, {format_size(proposal.headroom_bytes)} left beyond the upper bound{_on_host(proposal)}"
     for printed in proposal.found.predicted_log if proposal.found.engine == "vllm" else ():
         yield f"   prints: {printed}"
     speed = proposal.full.performance

@@ -62,7 +62,7 @@ def table(title: str | None, entries: list[Entry], needed: Interval, answer: Est
 
 
 def _remark(entry: Entry, answer: Estimate) -> str:
-    if entry.term == "kv_cache":
+    if entry.term == "kv_cache" and len({other.place for other in answer.entries if other.term == "kv_cache" and other.size.high}) == 1:
         growth = answer.kv.marginal_bytes_per_token
         return f"{format_size(growth)} per {'' if growth == answer.kv.bytes_per_token else 'further '}token"
     if entry.term == "weights" and sum(other.term == "weights" for other in answer.entries) == 1:
@@ -86,9 +86,18 @@ def _device_lines(answer: Estimate, paint: Paint) -> Iterable[str]:
     if usable is None or headroom is None:
         yield "no GPU was named: its context, workspaces and allocator come on top"
         return
-    word = paint(_VERDICTS[answer.verdict], {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red"))
+    where, room = _device(answer), _share(answer, usable)
+    if answer.host_is_short:
+        host = next(place for place in answer.places if place.place.id == "host")
+        where, room, headroom = "the host", format_size(host.usable_bytes or 0), (host.usable_bytes or 0) - host.needed.best
     left = f"{format_size(abs(headroom))} {'left' if headroom >= 0 else 'short'}"
-    yield f"{word} on {_device(answer)}: {_share(answer, usable)} usable, {left}"
+    yield f"{_word(answer, paint)} on {where}: {room} usable, {left}"
+
+
+def _word(answer: Estimate, paint: Paint) -> str:
+    if answer.refusals and answer.verdict in ("fits", "tight"):
+        return f"does not start; by memory alone it {'fits' if answer.verdict == 'fits' else 'is tight'}"
+    return paint(_VERDICTS[answer.verdict], {"fits": "bold", "tight": "yellow"}.get(answer.verdict, "red"))
 
 
 def _share(answer: Estimate, usable: int) -> str:
@@ -153,5 +162,5 @@ def _fits_on_lines(answer: Estimate) -> Iterable[str]:
     if answer.fits_on:
         cards = (candidate.gpu if candidate.n_devices == 1 else f"{candidate.n_devices} × {candidate.gpu}" for candidate in answer.fits_on)
         yield "smallest that fit: " + " · ".join(cards)
-    elif answer.verdict in ("unknown", "does_not_fit"):
-        yield "fits on nothing in the catalogue"
+    elif answer.verdict in ("unknown", "does_not_fit") and not answer.host_is_short:
+        yield "fits on nothing in the catalogue" + (" with this max_memory" if answer.settings.get("max_memory") else "")

@@ -62,12 +62,16 @@ def aliases(model_id: str) -> list[str]:
     return [name.strip().lower() for name in listed.strip("[]").split(",") if name.strip()]
 
 
+_TAGS = "Ollama's library is not asked: behind a built-in name the colon says a type, mostly q4_k_m there; `kvplan models` shows all"
+
+
 def unknown(name: str) -> RequestError:
     """The error for a name that is nothing we know, with near matches among ids and aliases."""
     close = near(name)
-    guess = f"did you mean {' or '.join(repr(m) for m in close)}?  " if close else ""
+    tagged = ":" in name and "/" not in name and not name.lower().endswith(".gguf")
+    guess = f"did you mean {' or '.join(repr(f'{m}:q4_k_m' if tagged else m) for m in close)}?  " if close else ""
     looked = f"looked in: model_specs ({len(ids())} models); not a file or directory"
-    return RequestError("unknown_model", f"unknown model '{name}'", details=(looked,), hint=f"{guess}{_way_out(name)}")
+    return RequestError("unknown_model", f"unknown model '{name}'", details=(looked,), hint=f"{guess}{_TAGS if tagged else _way_out(name)}")
 
 
 def near(name: str) -> list[str]:

@@ -32,8 +32,13 @@ def figures(found: dict[str, Any]) -> dict[str, list[Any]]:
         pytest.param(UPGRADE, ["vllm@0.19.0", "vllm@0.33.0"], id="versions"),
         pytest.param(
             ("--gpu", "l4", "--", "vllm", "serve", "qwen3-8b", "--", "llama-server", "-m", "qwen3-8b"),
-            ["command 1", "command 2"],
+            ["command 1 · vllm@0.33.0", "command 2 · llama.cpp@b11434"],
             id="commands",
+        ),
+        pytest.param(
+            ("--gpu", "l4", "--", "vllm", "serve", "qwen3-8b", "--", "vllm", "serve", "qwen3-8b", "--max-num-seqs", "8"),
+            ["command 1", "command 2"],
+            id="commands of one engine",
         ),
     ],
 )

@@ -124,6 +124,13 @@ def test_require_fit(kvplan: Run) -> None:
     assert kvplan("estimate", "llama-2-7b", "--budget", "80GiB", "--require-fit").code == 0
 
 
+def test_what_the_engine_refuses_does_not_fit(kvplan: Run) -> None:
+    asked = ("--gpu", "h100-sxm", "--require-fit", "--", "vllm", "serve", "llama-3.1-8b", "-tp", "2")
+    ran = kvplan("estimate", *asked)
+    assert ran.code == 1
+    assert "does not start; by memory alone it fits on h100-sxm" in ran.out
+
+
 def test_a_printed_command_can_be_pasted_back(kvplan: Run) -> None:
     first = json.loads(kvplan("estimate", "llama-2-7b", "--dtype", "bfloat16", "--json").out)
     again = json.loads(kvplan("estimate", "--json", "--", *first["engine"]["command"]).out)

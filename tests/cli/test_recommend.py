@@ -1,6 +1,7 @@
 """``kvplan recommend`` as people and programs see it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,9 @@ def test_no_node_is_tried_that_cannot_hold_the_caches(monkeypatch: pytest.Monkey
     least = 1000 * 2048 * 36 * 2048 * 4 // 8 + 8_190_735_360 * 3.5 / 8
     assert min(tried) > least
     assert any(n_bytes < 1.2 * least for n_bytes in tried)
+
+
+def test_layers_on_the_host_say_what_they_take_there(kvplan: Run) -> None:
+    shown = kvplan("recommend", "qwen3-32b", "--gpu", "rtx-3060-12", "--ctx", "8k").out
+    assert "KV431" in kvplan("recommend", "qwen3-32b", "--gpu", "rtx-3060-12", "--ctx", "8k", "--json").out
+    assert re.search(r"left beyond the upper bound; \d+\.\d\d GiB of the host's memory\n", shown)

@@ -27,7 +27,8 @@ def run(said: Said) -> int:
         )
     streams.write(_rendered(found, said), said)
     streams.warn(found.findings, said)
-    return EXIT_NO if "require_fit" in said.flags and found.verdict not in ("fits", "tight") else EXIT_OK
+    runs = found.verdict in ("fits", "tight") and not found.refusals
+    return EXIT_NO if "require_fit" in said.flags and not runs else EXIT_OK
 
 
 def _options(said: Said) -> Options:
@@ -65,7 +66,7 @@ COMMAND = Command(
         Option("--calibration", "Take the overheads that `verify --save-calibration FILE` measured on this GPU.", "Hardware", "FILE"),
         *options.OUTPUT,
         Option("--explain", "Show each formula with its numbers and its source.", "Output"),
-        Option("--require-fit", "Exit 1 when it does not fit.", "Output"),
+        Option("--require-fit", "Exit 1 when it does not fit, or the engine refuses it.", "Output"),
         Option("--requests", "Answer one request a line from a JSON-lines file; - is stdin.", "Output", "FILE"),
         Option("--json-schema", "Print the schema of the JSON answer.", "Output"),
         options.DEBUG,

@@ -13,13 +13,26 @@ from kvplan.engines.llamacpp.settings import Settings
 
 def advice(model: ModelSpec, settings: Settings, node: Node, context: Context) -> tuple[Finding, ...]:
     """Notes on the build, on contexts that slots divide or share, on --fit, and on what a server keeps in the host's memory."""
-    return (*_build(settings), *_slots(model, settings, context), *_fit(settings, node), *_draft(model, settings))
+    return (
+        *_build(settings),
+        *_pulled(model, settings),
+        *_slots(model, settings, context),
+        *_fit(settings, node),
+        *_draft(model, settings),
+    )
 
 
 def _build(settings: Settings) -> Iterator[Finding]:
     if rules_for(settings.version)[1]:
         message = f"llama.cpp {settings.version} is newer than the builds that are modeled: the rules of {VERSIONS[-1]} are used"
         yield Finding("KV330", "warning", message, "compare with the buffer sizes in its log")
+
+
+def _pulled(model: ModelSpec, settings: Settings) -> Iterator[Finding]:
+    """Source: ollama 0.34 docs/import.md and the tags of its library: a name without a type is mostly Q4_K_M."""
+    if settings.app == "ollama" and model.source == "builtin" and model.quantization is None:
+        message = f"weights are counted as {model.stored_dtype}; what Ollama pulls under such a name is mostly q4_k_m"
+        yield Finding("KV335", "note", message, f"say the type behind a colon: {model.id}:q4_k_m; `ollama show` prints what you have")
 
 
 def _slots(model: ModelSpec, settings: Settings, context: Context) -> Iterator[Finding]:

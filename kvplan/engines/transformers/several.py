@@ -41,9 +41,8 @@ def several(chosen: Mapping[str, str], model_type: str, node: Node) -> Several:
     tp = parse_count(chosen["tp_size"], option="tp_size")
     if tp > n_gpus > 0:
         count = f"there {'is' if n_gpus == 1 else 'are'} {n_gpus}"
-        raise RequestError(
-            "contradiction", f"tp_size={tp}: a process needs a GPU of its own, and {count}", hint="name them: --gpu h100-sxm:2"
-        )
+        hint = f"name them: --gpu {node.gpus[0].id}:{tp}"
+        raise RequestError("contradiction", f"tp_size={tp}: a process needs a GPU of its own, and {count}", hint=hint)
     if tp > 1:
         _check_plan(model_type)
     limits = chosen["max_memory"]

@@ -47,7 +47,8 @@ def _cells(found: Row) -> tuple[str, ...]:
     context = "-" if found.ctx_tokens is None else f"{found.ctx_tokens:,}"
     gpu = "-" if found.gpu is None else f"{found.n_gpus or 1} × {found.gpu}"
     needed = "-" if found.needed_bytes is None else f"{found.needed_bytes / GIB:.2f} GiB"
-    said = (f"{found.file}:{found.line}", found.engine or "-", _model(found.model or "-"), context, gpu, needed, found.verdict)
+    place, verdict = f"{found.file}:{found.line}", found.verdict.replace("_", " ")
+    said = (place, found.engine or "-", _model(found.model or "-"), context, gpu, needed, verdict)
     return tuple(plain(cell) for cell in said)
 
 
