@@ -164,7 +164,9 @@ def test_errors_reach_the_client_and_the_session_goes_on(tmp_path: Path) -> None
 def test_a_file_whose_name_is_no_text_is_answered(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.sh")).write_text("vllm serve llama-2-7b\n", encoding="utf-8")
     found = answer(tmp_path, "check", {"gpu": "l40s"})
-    assert [one["file"] for one in found["deployments"]] == ["\ufffd.sh"]
+    deployments = found["deployments"]
+    assert isinstance(deployments, list)
+    assert [one["file"] for one in deployments] == ["\ufffd.sh"]
 
 
 def test_a_bug_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
