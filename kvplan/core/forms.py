@@ -57,7 +57,7 @@ STATES = (
     StateMoments("mamba1", (Scan("3H + 5D + 3fD + 3fZ"),), "2H + 5fZ"),
     chunked_scan(256),
     delta_scan("3H + C + D"),
-    StateMoments("rg_lru", (Scan("3H + 12D"),), "3H + 12D"),
+    StateMoments("rg_lru", (Scan("3H + 13D"),), "3H + 12D"),
     StateMoments("short_conv", (Scan("3H + 6C"),), "3H + 6C"),
 )
 """The loops and chunked products of transformers 5.24 modeling_mamba.py, modeling_mamba2.py (chunks of 256), modeling_qwen3_next.py,
@@ -87,7 +87,8 @@ class ActivationForm(NamedTuple):
     Z    elements of a state
 
     Before the layer writes its cache: ``attention``, one text for each moment of projecting and rotating q, k and v, and
-    ``full_attention`` in its place where layers that see all tokens differ.
+    ``full_attention`` in its place where layers that see all tokens differ, ``attention_alone`` where a batch of one does, whose
+    products read views, and ``attention_context`` beside all of them for each token attended to, where they read the cache.
     Around the attention kernel: ``core`` is alive beside the kernel's own tensors (``core_alone`` where it differs in a batch of
     one, whose tensors can be views), ``context`` for each token attended to.
     Eager attention adds ``scores``; ``kept_scores`` of them outlive it, ``eager_context`` is what its products copy.
@@ -97,7 +98,7 @@ class ActivationForm(NamedTuple):
     ``rotary_dim`` (``rope_float32`` where they keep that type, ``rope_each`` where each sequence has its own),
     ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and that no layer uses. Windows have one mask for the
     batch, with ``masks_each`` one a sequence; with ``masks_all`` SDPA gets the
-    causal mask of every prompt, although it would need none. At its end: ``logits``, the copies of the output row.
+    causal mask of every prompt, although it would need none, and with ``mask_heads`` a bias of each head, which ``core`` counts. At its end: ``logits``, the copies of the output row.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
     are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves
@@ -111,6 +112,8 @@ class ActivationForm(NamedTuple):
     norm: str = "3H + 2fH"
     attention: tuple[str, ...] = ("3H + 4Q + K + V", "3H + 2Q + 4K + V")
     full_attention: tuple[str, ...] | None = None
+    attention_alone: tuple[str, ...] | None = None
+    attention_context: str = ""
     core: str = "3H + Q"
     core_alone: str = ""
     context: str = ""
@@ -131,6 +134,7 @@ class ActivationForm(NamedTuple):
     idle_masks: int = 0
     masks_all: bool = False
     masks_each: bool = False
+    mask_heads: bool = False
     eager_only: bool = False
     kv_heads: Literal["repeated", "shared", "broadcast", "expanded"] = "repeated"
     gathers_experts: bool = True

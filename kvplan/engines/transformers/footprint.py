@@ -139,7 +139,7 @@ class Footprint:
 
     def _seen(self, rule: Rule, load: Workload) -> int:
         """Tokens that the prompt's attention runs over; a static cache is read whole unless SDPA can cut it."""
-        if self._static and (self._eager or self._padded or self._hides(rule, load)):
+        if self._static and (self._eager or self._padded or self.plan.form.masks_all or self._hides(rule, load)):
             return max(load.prompt_tokens, rule.kept(load.ctx_tokens))
         return load.prompt_tokens
 

@@ -52,7 +52,7 @@ class Context(NamedTuple):
     """The run around the kernel: setting, element size, device, and whether it is decoding under a mask.
 
     ``packs_queries`` and ``reads_groups`` are the version's, ``kv_heads`` is the form's: what happens where they are fewer
-    than the query heads. ``alone``: the batch is one sequence.
+    than the query heads. ``alone``: the batch is one sequence. ``biased``: the mask is a bias of each head.
     """
 
     attn: str
@@ -65,6 +65,7 @@ class Context(NamedTuple):
     packs_queries: bool
     reads_groups: bool = True
     alone: bool = False
+    biased: bool = False
 
 
 def shape_of(mixer: Mixer) -> Shape | None:
@@ -149,6 +150,8 @@ def _efficient(shape: Shape, run: Context, around: Moment) -> tuple[Moment, ...]
     after = around._replace(token=around.token + elem * out + accumulator, what=what)
     if not run.masked:
         return (after,)
+    if run.biased:
+        return (after._replace(ragged=elem * shape.n_heads),)  # copied into one that ends on a multiple of 8
     # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
     what = f"{around.what}, as the mask becomes a bias"
     return after._replace(padded=elem), around._replace(pair=around.pair + elem, ragged=elem, what=what)

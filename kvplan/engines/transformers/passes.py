@@ -29,14 +29,14 @@ def prefill(plan: Plan, device: Device, full: tuple[bool, ...], *, alone: bool =
     ``alone`` that the batch is one sequence."""
     lines: list[Line] = []
     nothing = (0,) * len(plan.rules)
-    every = plan.settings.padding == "left" or plan.form.masks_all
+    every = plan.settings.padding == "left" or plan.form.masks_all or plan.form.mask_heads
     for i, kind in enumerate(plan.kinds):
         masked = (full[kind.rule] or every) and plan.settings.attn == "sdpa"
         run = context(plan, device, decoding=False, masked=masked, alone=alone)
         keeps_raw = plan.settings.cache in ("quantized", "none") or (plan.settings.cache == "static" and full[kind.rule])
         after = largest([*_inside(plan, kind, run, raw=RAW if keeps_raw else ""), *_after(plan, kind)])
         most = max(moment.token for moment in after)
-        before = [moment for moment in largest(_before(plan, kind)) if moment.token > most or moment.pair]
+        before = [moment for moment in largest(_before(plan, kind, run)) if moment.token > most or moment.pair]
         behind = plus(kind.last, kind.own)
         lines += [Line(moment, kind.rule, kind.last, nothing, kind=i) for moment in before]
         lines += [Line(moment, kind.rule, behind, nothing, kind=i) for moment in after]
@@ -60,11 +60,13 @@ def decode(plan: Plan, device: Device, full: tuple[bool, ...], *, alone: bool = 
         ends = [] if chunk else [*steps(plan, kind), *gathered(plan, kind)]
         after = largest([*_inside(plan, kind, run), *_after(plan, kind), *ends])
         cat = Moment(_rate(plan, kind, CAT).token, attended=requantized(plan, kind), what=f"{CAT}, as its cache grows")
+        reads = chunk or plan.form.attention_context  # one token's products read views, and its projections are below the kernel's moments
+        before = _before(plan, kind, run if chunk else run._replace(alone=True)) if reads else []
         for place in dict.fromkeys((kind.first, kind.last) if shrinks else (kind.last,)):
             behind = plus(place, kind.own)
             ahead = plus(plan.total, behind, times=-1)
             lines.append(Line(cat, kind.rule, plus(place, growth(plan, kind, full=full[kind.rule])), plus(ahead, kind.own), kind=i))
-            lines += [Line(moment, kind.rule, place, plus(ahead, kind.own), kind=i) for moment in (_before(plan, kind) if chunk else ())]
+            lines += [Line(moment, kind.rule, place, plus(ahead, kind.own), kind=i) for moment in before]
             ahead = plan.total if plan.keeps_old else ahead
             lines += [Line(moment, kind.rule, behind, ahead, kind=i) for moment in after]
             read = scans(plan, kind) if chunk else ()
@@ -98,6 +100,7 @@ def context(plan: Plan, device: Device, *, decoding: bool, masked: bool, alone: 
         packs_queries=plan.behavior.packs_queries,
         reads_groups=plan.behavior.reads_groups,
         alone=alone,
+        biased=plan.form.mask_heads,
     )
 
 
@@ -105,14 +108,16 @@ def _rate(plan: Plan, kind: Kind, text: str) -> Rate:
     return rate(text, kind.widths, plan.elem_bytes)
 
 
-def _before(plan: Plan, kind: Kind) -> list[Moment]:
+def _before(plan: Plan, kind: Kind, run: Context) -> list[Moment]:
     """Moments before the cache is written: projections and rotation, and the copies that quantize keys and values."""
     if not kind.widths["N"]:
         return []
     quantizes = (f"3H + Q + {RAW} + 2fV + bK",) if plan.settings.cache == "quantized" else ()
     special = plan.form.full_attention if kind.layer.mixers[0].kind == "full" else None
+    special = plan.form.attention_alone if run.alone and plan.form.attention_alone else special
     texts = (*(plan.form.attention if special is None else special), *quantizes)
-    return [Moment(*_rate(plan, kind, text), what=text) for text in texts]
+    attended = _rate(plan, kind, plan.form.attention_context).token
+    return [Moment(*_rate(plan, kind, text), attended, what=text) for text in texts]
 
 
 def _inside(plan: Plan, kind: Kind, run: Context, *, raw: str = "") -> list[Moment]:

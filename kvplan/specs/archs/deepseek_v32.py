@@ -7,11 +7,13 @@ Source: transformers 5.24 models/deepseek_v32, glm_moe_dsa, axk2; DeepSeek-V3.2-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from kvplan.core.forms import ActivationForm
 from kvplan.core.mixers import Mla
 from kvplan.core.model import DenseFfn, Ffn, Layer, ModelSpec
 from kvplan.specs.config import Config
 from kvplan.specs.parts.blocks import Groups, linear, norm
 from kvplan.specs.parts.experts import dense_or_moe
+from kvplan.specs.parts.forms import LATENT_CONTEXT, LATENT_CORE
 from kvplan.specs.parts.indexing import indexed_layers, read_indexer
 from kvplan.specs.parts.latent import (
     DEEPSEEK_MOE,
@@ -52,11 +54,27 @@ AXK2 = V32 | {
 ALIASES = {"num_local_experts": "n_routed_experts", "num_experts": "n_routed_experts"}
 
 
-def _indexing(cfg: Config) -> str:
-    """The indexer's scores before and after the rectifier, float32 for each of its heads and each pair of tokens, beside its queries,
-    rotated and whole, and the layer's own queries, keys and expanded latents."""
-    per_head = 2 * cfg.integer("index_head_dim", default=128) + cfg.integer("qk_rope_head_dim", default=64)
-    return f"3H + K + U + 3Q + NP + O + NV + {per_head}J + 2fJL"
+def _form(cfg: Config) -> ActivationForm:
+    """The indexer's scores, float32 for each of its heads and each pair of tokens: the product, for which a batch of several copies the
+    float32 keys for each query, and the scores before and after the rectifier. Beside them its queries, rotated and whole, and the layer's
+    own queries, keys and expanded latents, with A.X-K2's gate, also rounded into rows. What it picks becomes a mask of each sequence. In GLM-5 the pick of the layer before is alive too: four bytes for each token picked,
+    taken as two for each token, which is all of it at twice the tokens picked.
+    """
+    index = cfg.integer("index_head_dim")
+    width = 2 * index + cfg.integer("qk_rope_head_dim")
+    gate = " + 2O + U" if cfg.text("model_type", default="deepseek_v32") == "axk2" else ""
+    shared = cfg.text("model_type", default="deepseek_v32") == "glm_moe_dsa"
+    picked = " + 2bL" if shared else ""
+    held = f"3H + U{gate}{picked} + 2Q + 2K + 2V + NV + {width}J + {width - index}"
+    product, rectified = f"{held} + {index}fJ + fJL", f"{held} + 2fJL"
+    return latent_form(cfg)._replace(
+        attention=(f"{product} + {index}fL", rectified),
+        attention_alone=(product, rectified),
+        attention_context=f"{LATENT_CONTEXT} + {index} + {index}f",
+        core=f"{LATENT_CORE} + U{gate} + {2 if shared else 1}fL + 2bL",
+        masks_all=True,
+        checked=True,
+    )
 
 
 def build(cfg: Config) -> ModelSpec:
@@ -77,7 +95,7 @@ def build(cfg: Config) -> ModelSpec:
     layers = family.layers(cfg, mixers, ffns)
     own_copies = own_ends(cfg) if family.copies else ()
     mtp = next_token(cfg.integer("hidden_size"), family.layers(cfg, [mla], [moe])[0], n_next_token(cfg), own=own_copies)
-    return latent_decoder(cfg, layers, latent_form(cfg)._replace(attention=(_indexing(cfg),)), mtp)
+    return latent_decoder(cfg, layers, _form(cfg), mtp)
 
 
 def _plain(cfg: Config, mixers: Sequence[Mla], ffns: Sequence[Ffn]) -> list[Layer]:

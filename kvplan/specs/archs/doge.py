@@ -35,11 +35,30 @@ def build(cfg: Config) -> ModelSpec:
         kinds=("sliding_attention",) if window else ("full_attention",),
     )
     heads = read_heads(cfg, cfg.integer("hidden_size"))
-    form = ActivationForm(rotary_dim=rotary_width(cfg), attention=NORMED_ROTATION)
+    form = _form(cfg, heads)
     spec = decoder(cfg, style, form, extra=_own(cfg.integer("hidden_size"), heads, bias=bias))
     if not cfg.flag("is_moe", default=False):
         return spec
     return spec._replace(runs=tuple(LayerRun(run.n_layers, _with_experts(run.layer, cfg)) for run in spec.runs))
+
+
+def _form(cfg: Config, heads: Heads) -> ActivationForm:
+    """The learned mask is a bias of each KV head and pair of tokens, then repeated for each head; beyond ``keep_window_size`` tokens
+    those not picked are masked too, which a prompt within them is spared. It is made of the values of all tokens, put in rows."""
+    repeats, window = heads.n_kv_heads < heads.n_heads, cfg.integer("keep_window_size", default=2048)
+    picks = cfg.integer("max_position_embeddings") > window
+    held = "3H + Q + K + G"
+    repeating = (f"{held} + GL + NL",) if repeats else (f"{held} + NL + L + bL",)
+    picking = (f"{held} + 3GL + bGL + L + {window}iG",) if picks else ()
+    return ActivationForm(
+        rotary_dim=rotary_width(cfg),
+        attention=(*NORMED_ROTATION, *repeating, *picking),
+        attention_context="V",
+        core="3H + Q + G + NL",
+        masks_all=True,
+        mask_heads=True,
+        checked=repeats and not picks,
+    )
 
 
 def _own(hidden: int, heads: Heads, *, bias: bool) -> Groups:

@@ -44,22 +44,23 @@ def build(cfg: Config) -> ModelSpec:
     )
     alibi = cfg.flag("alibi", default=False)
     (mlp,) = plain(cfg.text("activation", default="gelu"), hidden="6H" if not parallel else "5H" if two_norms else "4H")
-    form = _form(shape.heads, alive="4H" if parallel and two_norms else "3H", new=new)._replace(
+    form = _form(shape.heads, alive="4H" if parallel and two_norms else "3H", new=new, rotates=not alibi)._replace(
         mlp=(mlp,) if parallel else (mlp, "8H + I"),
-        checked=cfg.text("model_type") == "falcon" and not alibi,
+        checked=cfg.text("model_type") == "falcon" and not (alibi and shape.heads.n_kv_heads < shape.heads.n_heads),
         rotary_dim=None if alibi else rotary_dim(cfg, shape.heads.head_dim),
         resident=f"{2 * shape.heads.head_dim}" if alibi else "",  # tables of a rotation that no layer makes
     )
-    return classic(shape, style, _biased(form, copied=shape.heads.n_kv_heads > 1) if alibi else form)
+    return classic(shape, style, _biased(form) if alibi else form)
 
 
-def _form(heads: Heads, *, alive: str, new: bool) -> ActivationForm:
-    """The fused projection lives as long as the values; the new architecture copies its keys and values for each query head."""
+def _form(heads: Heads, *, alive: str, new: bool, rotates: bool) -> ActivationForm:
+    """The fused projection lives as long as the values; the new architecture copies its keys and values for each query head;
+    queries that are not rotated are a view of it."""
     fused = (heads.n_heads + 2 * heads.n_kv_heads) * heads.head_dim
     return ActivationForm(
         norm="5H",
         attention=(f"{alive} + 7Q + {fused}",) if new else ROTATION,
-        core=f"{alive} + Q + {fused}",
+        core=f"{alive} + Q + {fused}" if rotates else f"{alive} + {fused}",
         scores="4NL",
         kept_scores="2NL",
         kv_heads="expanded" if new else "broadcast",
@@ -67,14 +68,15 @@ def _form(heads: Heads, *, alive: str, new: bool) -> ActivationForm:
     )
 
 
-def _biased(form: ActivationForm, *, copied: bool) -> ActivationForm:
-    """``form`` under ALiBi, a bias for each pair of tokens and head: made once, and copied by SDPA's memory-efficient kernel unless it ends
-    on a multiple of 8."""
+def _biased(form: ActivationForm) -> ActivationForm:
+    """``form`` under ALiBi, a bias for each pair of tokens and head: made once."""
     return form._replace(
         norm=f"{form.norm} + NL",
         attention=tuple(f"{text} + NL" for text in form.attention),
-        core=f"{form.core} + {2 if copied else 1}NL",
-        scores="3NL + 3fNL",
+        core=f"{form.core} + NL",
+        masks_all=False,
+        mask_heads=True,
+        scores="4NL + 3fNL",
         kept_scores="2NL + 2fNL",
         mlp=tuple(f"{text} + NL" for text in form.mlp),
     )

@@ -14,7 +14,7 @@ from kvplan.specs.parts.attention import read_heads
 from kvplan.specs.parts.blocks import Groups, as_role, linear, norm
 from kvplan.specs.parts.decoder import Style, assemble, completed, mixing_weights
 from kvplan.specs.parts.experts import MoeStyle, dense_or_moe
-from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
 from kvplan.specs.parts.sparse import by_kind, experts_per_token
 
 MODEL_TYPES = ("minimax_m3_vl_text", "minimax_m3")
@@ -62,7 +62,7 @@ def build(cfg: Config) -> ModelSpec:
         )
         for kind, ffn in dict.fromkeys(zip(kinds, _ffns(cfg), strict=True))
     }
-    form = ActivationForm(rotary_dim=cfg.integer("rotary_dim"), attention=NORMED_ROTATION)
+    form = ActivationForm(rotary_dim=cfg.integer("rotary_dim"), attention=NORMED_ROTATION, moe=moe_moments(hidden="5H", float32=True))
     return assemble(cfg, [made[pair] for pair in zip(kinds, _ffns(cfg), strict=True)], Style(), form)
 
 

@@ -76,7 +76,7 @@ def build(cfg: Config) -> ModelSpec:
     if model_type == "flint":
         sinks = vector("self_attn.sinks", cfg.integer("num_attention_heads"), role="attention", dtype="float32")
         moe = MoeStyle(shared="shared_expert", router_dtype="float32")
-        return sparse_decoder(cfg, _flint(cfg), ffns, moe, form._replace(scores="3fNL + 2fN", eager_only=True, checked=False), sinks)
+        return sparse_decoder(cfg, _flint(cfg), ffns, moe, _sinking(form), sinks)
     return sparse_decoder(cfg, _qwen3(cfg, model_type), ffns, MoeStyle(), form)
 
 
@@ -107,6 +107,12 @@ def _qwen3(cfg: Config, model_type: str) -> Style:
         return style
     window = cfg.optional_integer("sliding_window", default=4096)
     return style._replace(window=window, kinds=("sliding_attention",)) if window else style
+
+
+def _sinking(form: ActivationForm) -> ActivationForm:
+    """Scores with sinks, whose product reads float32 copies of queries and of repeated keys, the keys once more in rows."""
+    product = ("3H + Q + 2fQ + fNL",)
+    return form._replace(attention=product, attention_context="Q + O + fQ", scores="3fNL + 2fN", eager_only=True, checked=False)
 
 
 def _flint(cfg: Config) -> Style:

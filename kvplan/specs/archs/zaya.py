@@ -12,7 +12,7 @@ from kvplan.specs.config import Config
 from kvplan.specs.parts.attention import Heads, full, read_heads, sliding
 from kvplan.specs.parts.blocks import Groups, copies, gated_mlp, linear, norm, vector
 from kvplan.specs.parts.decoder import Style, assemble, completed, rotary_dim
-from kvplan.specs.parts.forms import NORMED_ROTATION
+from kvplan.specs.parts.forms import NORMED_ROTATION, moe_moments
 
 MODEL_TYPES = ("zaya",)
 
@@ -44,7 +44,13 @@ def build(cfg: Config) -> ModelSpec:
     made = {kind: Layer(_mixers(cfg, heads, kind), (ffn,), (*weights, *_predecessor(cfg))) for kind in dict.fromkeys(kinds)}
     layers = [made[kind] for kind in kinds]
     layers[0] = layers[0]._replace(weights=weights)
-    form = ActivationForm(rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5), rope_tables=len(made), attention=NORMED_ROTATION)
+    form = ActivationForm(
+        norm="3H + 4fH + 2K",  # the residual is float32
+        rotary_dim=rotary_dim(cfg, heads.head_dim, default=0.5),
+        rope_tables=len(made),
+        attention=NORMED_ROTATION,
+        moe=moe_moments(hidden="2H + 2fH + 2K"),
+    )
     spec = assemble(cfg, layers, Style(tied=True, head_bias=cfg.flag("lm_head_bias", default=False)), form)
     entry = (*vector("input_hidden_states_scale", hidden, role="other"), *vector("input_hidden_states_bias", hidden, role="other"))
     return spec._replace(weights=(*spec.weights, *entry))
