@@ -35,6 +35,12 @@ class RequestError(KvplanError):
     """The request is wrong: usage, unknown model or GPU, a bad file."""
 
 
+class NoFitError(KvplanError):
+    """The request is right, and the answer is no: nothing fits, and there is no nearest miss to show."""
+
+    exit_code = EXIT_NO
+
+
 class UnavailableError(KvplanError):
     """The request is right and can't be answered here: network, no GPU, torch missing."""
 

@@ -10,7 +10,7 @@ from kvplan.prefixes.keeping import Kept
 from kvplan.prefixes.request import Request
 
 _COUNTS = {"turns": 0, "user": 200, "answer": 300, "system": 1000, "private": 0, "sessions": 1, "keep": 0}
-_MOST_TOKENS = 2 * 10**9
+_MOST_TOKENS = 2 * 10**8
 EXAMPLE = "--chat turns=20,user=200,answer=300,system=1000,edit=5@3,sessions=8"
 
 

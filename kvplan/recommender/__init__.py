@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kvplan.core.errors import RequestError
+from kvplan.core.errors import NoFitError, RequestError
 from kvplan.recommender.anywhere import places
 from kvplan.recommender.asking import Asked, cases
 from kvplan.recommender.case import GOALS, Case
@@ -71,7 +71,7 @@ def _anywhere(asked: Request) -> Recommendation:
     found = [(place, explore(place.asked.cases[0])) for place in places(asked)]
     served = [(place, outcome) for place, outcome in found if outcome.fitting]
     if not served:
-        raise RequestError(
+        raise NoFitError(
             "nothing_fits", "no node of the catalogue serves this for certain", hint="a shorter --ctx, fewer at once, a smaller model"
         )
     named = [priced(proposal(outcome.bench, outcome.fitting[0]), place.price) for place, outcome in served]

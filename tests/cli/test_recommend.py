@@ -82,6 +82,12 @@ def test_nothing_fits(kvplan: Run) -> None:
     assert "smallest that would do: 2 × mi300x" in ran.out
 
 
+def test_nothing_in_the_catalogue_fits(kvplan: Run) -> None:
+    ran = kvplan("recommend", "qwen3-8b", "--gpu", "any", "--concurrency", "99999999", "--json")
+    assert (ran.code, ran.out) == (1, "")
+    assert "no node of the catalogue serves this for certain" in ran.err
+
+
 @pytest.mark.parametrize(
     ("words", "model", "gpu"),
     [
