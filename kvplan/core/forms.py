@@ -98,7 +98,8 @@ class ActivationForm(NamedTuple):
     ``rotary_dim`` (``rope_float32`` where they keep that type, ``rope_each`` where each sequence has its own),
     ``learned_positions``, ``constant_bytes``, and ``idle_masks`` made and that no layer uses. Windows have one mask for the
     batch, with ``masks_each`` one a sequence; with ``masks_all`` SDPA gets the
-    causal mask of every prompt, although it would need none, and with ``mask_heads`` a bias of each head, which ``core`` counts. At its end: ``logits``, the copies of the output row.
+    causal mask of every prompt, although it would need none,
+    and with ``mask_heads`` a bias of each head, which ``core`` counts. At its end: ``logits``, the copies of the output row.
 
     ``eager_only``: neither SDPA nor flash attention is supported (softcap, sinks). ``kv_heads`` says what happens where they
     are fewer than the query heads: ``repeated`` in eager attention, ``shared`` without a copy, ``broadcast``, which leaves

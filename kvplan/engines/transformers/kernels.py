@@ -52,7 +52,7 @@ class Context(NamedTuple):
     """The run around the kernel: setting, element size, device, and whether it is decoding under a mask.
 
     ``packs_queries`` and ``reads_groups`` are the version's, ``kv_heads`` is the form's: what happens where they are fewer
-    than the query heads. ``alone``: the batch is one sequence. ``biased``: the mask is a bias of each head.
+    than the query heads. ``alone``: the batch is one sequence, ``biased``: the mask is a bias of each head.
     """
 
     attn: str
@@ -148,13 +148,11 @@ def _efficient(shape: Shape, run: Context, around: Moment) -> tuple[Moment, ...]
     accumulator = FLOAT32 * out if max(shape.head_dim, shape.v_head_dim) > 128 and elem == 2 else 0
     what = f"{around.what} + O{' + fO' if accumulator else ''}, in the memory-efficient kernel"
     after = around._replace(token=around.token + elem * out + accumulator, what=what)
-    if not run.masked:
-        return (after,)
-    if run.biased:
-        return (after._replace(ragged=elem * shape.n_heads),)  # copied into one that ends on a multiple of 8
-    # The bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
-    what = f"{around.what}, as the mask becomes a bias"
-    return after._replace(padded=elem), around._replace(pair=around.pair + elem, ragged=elem, what=what)
+    # A bias is made of the bool mask for each layer; unless it ends on a multiple of 8 it is copied into one that does.
+    if not run.masked or run.biased:
+        return (after._replace(ragged=elem * shape.n_heads * run.masked),)
+    bias = around._replace(pair=around.pair + elem, ragged=elem, what=f"{around.what}, as the mask becomes a bias")
+    return after._replace(padded=elem), bias
 
 
 def _flash(shape: Shape, around: Moment, elem: int) -> Moment:
@@ -183,11 +181,10 @@ def _math(shape: Shape, run: Context, around: Moment, widths: Mapping[str, int])
     copies = run.kv_heads == "broadcast" and shape.grouped and not run.alone  # products copy keys and values for each query head
     scaled += FLOAT32 * shape.head_dim * shape.n_heads if copies else 0
     queries, scores = FLOAT32 * widths["Q"], FLOAT32 * shape.n_heads
-    square = 0 if run.masked or run.decoding else FLOAT32
     kept = around._replace(
         token=around.token + queries * (2 if half else 1),
         attended=held,
-        square=around.square + square,
+        square=around.square + (0 if run.masked or run.decoding else FLOAT32),
         pair=around.pair + (run.elem_bytes if run.masked else 0),
     )
     what, where = f"{around.what} + {'2' if half else ''}fQ", ", in SDPA's math kernel"

@@ -57,8 +57,9 @@ ALIASES = {"num_local_experts": "n_routed_experts", "num_experts": "n_routed_exp
 def _form(cfg: Config) -> ActivationForm:
     """The indexer's scores, float32 for each of its heads and each pair of tokens: the product, for which a batch of several copies the
     float32 keys for each query, and the scores before and after the rectifier. Beside them its queries, rotated and whole, and the layer's
-    own queries, keys and expanded latents, with A.X-K2's gate, also rounded into rows. What it picks becomes a mask of each sequence. In GLM-5 the pick of the layer before is alive too: four bytes for each token picked,
-    taken as two for each token, which is all of it at twice the tokens picked.
+    own queries, keys and expanded latents, with A.X-K2's gate, also rounded into rows. What it picks becomes a mask of each sequence.
+    In GLM-5 the pick of the layer before is alive too: four bytes for each token picked, taken as two for each token, which is all of it
+    at twice the tokens picked.
     """
     index = cfg.integer("index_head_dim")
     width = 2 * index + cfg.integer("qk_rope_head_dim")

@@ -35,7 +35,7 @@ def build(cfg: Config) -> ModelSpec:
     cfg = completed(cfg, _CLASS[model_type])
     bias = cfg.flag("attention_bias", default=False)
     style = Style(qkv_bias=bias, o_bias=bias, mlp_bias=cfg.flag("mlp_bias", default=False))
-    form = ActivationForm(logits="2W", rotary_dim=rotary_width(cfg), checked=model_type != "hyperclovax")
+    form = ActivationForm(logits="2W", rotary_dim=rotary_width(cfg), checked=True)
     if model_type == "granite_swa":
         window = cfg.optional_integer("sliding_window")
         style = style._replace(window=window, kinds=("full_attention", *3 * ("sliding_attention",)))

@@ -54,7 +54,7 @@ def build(cfg: Config) -> ModelSpec:
     norms = tuple(group for name in ("operator_norm", "ffn_norm", *after) for group in norm(name, hidden))
     feeds = _moe_feeds(cfg, hidden) if model_type == "lfm2_moe" else [_dense(hidden, _width(cfg, adjusted=not third))] * len(kinds)
     form = ActivationForm(
-        rotary_dim=rotary_dim(cfg, heads.head_dim), rope_tables=2 if third else 1, attention=NORMED_ROTATION, checked=not third
+        rotary_dim=rotary_dim(cfg, heads.head_dim), rope_tables=2 if third else 1, attention=NORMED_ROTATION, checked=True
     )
     return assemble(cfg, mixed_layers([ways[kind] for kind in kinds], feeds, norms), Style(tied=True), form)
 
