@@ -33,7 +33,7 @@ _DEFAULTS = {
 }
 _CHOICES = {
     "attn_implementation": (AUTO, "sdpa", "eager", "flash_attention_2"),
-    "cache_implementation": (AUTO, "dynamic", "static", "quantized", "none"),
+    "cache_implementation": (AUTO, "dynamic", "static", "hybrid", "quantized", "none"),
     "forward": ("generate", "plain"),
     "padding": ("none", "left"),
     "expandable_segments": ("False", "True"),
@@ -75,18 +75,18 @@ class TransformersEngine:
         Raises RequestError for values that Transformers doesn't have, or a version that is too old to be modeled.
         """
         rules, _ = rules_for(version)
-        chosen = _DEFAULTS | {flag.name: flag.value for flag in parsed.flags}
+        chosen = _DEFAULTS | rules.usual(model.model_type) | {flag.name: flag.value for flag in parsed.flags}
         for key, known in _CHOICES.items():
             if chosen[key] not in known:
                 hint = did_you_mean(chosen[key], known)
                 raise RequestError("bad_setting", f"{key}: expected one of {', '.join(known)}, found '{chosen[key]}'", hint=hint)
-        weights = model.stored_dtype if chosen["dtype"] == AUTO else _weights(chosen["dtype"], model.stored_dtype)
-        compute = next((name for name in (weights, model.stored_dtype) if name in PLAIN), "bfloat16")
-        attn = chosen["attn_implementation"]
-        cache, kv = _cache("none" if chosen["use_cache"] == "False" else chosen["cache_implementation"], chosen["kv_dtype"], compute)
-        if cache not in (*rules.caches, "none"):
-            hint = f"it has {', '.join(rules.caches)}"
-            raise RequestError("bad_setting", f"cache_implementation={cache}: transformers {version} has none", hint=hint)
+        attn, asked, stored = chosen["attn_implementation"], chosen["cache_implementation"], model.stored_dtype
+        weights = stored if chosen["dtype"] == AUTO else _weights(chosen["dtype"], stored)
+        compute = next((name for name in (weights, stored) if name in PLAIN), "bfloat16")
+        cache, kv = _cache("none" if chosen["use_cache"] == "False" else asked.replace("hybrid", "static"), chosen["kv_dtype"], compute)
+        if cache not in (*rules.caches, "none") or (asked == "hybrid" and model.model_type not in rules.windows_static):
+            said, hint = f"cache_implementation={asked}: transformers {version} has none", f"it has {', '.join(rules.caches)}"
+            raise RequestError("bad_setting", said, hint=hint)
         spread = several.several(chosen, model.model_type, node)
         return Settings(
             version=version,
@@ -95,6 +95,7 @@ class TransformersEngine:
             kv_dtype=kv,
             attn=("eager" if model.form.eager_only else "sdpa") if attn == AUTO else attn,
             cache=cache,
+            hybrid=cache == "static" and asked == "hybrid",
             forward=chosen["forward"],
             compute_dtype=compute,
             padding=chosen["padding"],
@@ -121,15 +122,14 @@ class TransformersEngine:
 
     def command(self, settings: Settings) -> tuple[str, ...]:
         """The settings as the keyword arguments to pass."""
-        drafts = (f"assistant_model={settings.assistant}",) if settings.assistant else ()
         return (
             self.name,
             settings.model,
-            *drafts,
+            *((f"assistant_model={settings.assistant}",) if settings.assistant else ()),
             f"dtype={settings.dtype}",
             f"kv_dtype={settings.kv_dtype}",
             f"attn_implementation={settings.attn}",
-            f"cache_implementation={AUTO if settings.cache == 'none' else settings.cache}",
+            f"cache_implementation={'hybrid' if settings.hybrid else AUTO if settings.cache == 'none' else settings.cache}",
             f"use_cache={settings.cache != 'none'}",
             f"prefill_chunk_size={settings.chunk_tokens}",
             f"forward={settings.forward}",

@@ -88,7 +88,8 @@ def compile_plan(model: ModelSpec, settings: Settings, behavior: Rules) -> Plan:
     """Group equal layers and sum what they keep."""
     elem = DTYPES[settings.compute_dtype].block_bytes
     made = {id(run.layer): as_cached(run.layer, model.form) for run in model.runs}
-    known = {key: store(layer, settings.kv_dtype, elem, behavior) for key, layer in made.items()}
+    kept_by = behavior._replace(drops=True) if settings.hybrid else behavior
+    known = {key: store(layer, settings.kv_dtype, elem, kept_by) for key, layer in made.items()}
     if settings.cache == "none":
         known = {key: kept.emptied() for key, kept in known.items()}
     stores = [known[id(run.layer)] for run in model.runs]

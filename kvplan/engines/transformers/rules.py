@@ -14,7 +14,8 @@ class Rules(NamedTuple):
     ``caches``: what generate() takes. ``float32_logits``: the output row is made in float32 once more; ``last_logits``: generate()
     asks for that of the last position alone; ``keeps_outputs``: it holds what a step returned, a tuple of the cache among it, while
     the next one runs. ``bool_masks``: masks are of yes and no, not of numbers; ``masks_static``: a prompt into a static cache has
-    one. ``reads_groups``: SDPA is left to read keys in groups where there is no mask, else they are repeated. ``drops``: windows
+    one. ``windows_static``: families whose cache is made at the start where nobody chooses one, its windows no longer than they need
+    (HybridCache). ``reads_groups``: SDPA is left to read keys in groups where there is no mask, else they are repeated. ``drops``: windows
     forget. ``latent``: latent attention caches its latent, else keys and values of every head.
 
     ``experts``: one after the other in a loop, or in grouped products, with more or fewer copies of their inputs on the way;
@@ -42,7 +43,12 @@ class Rules(NamedTuple):
     fp8_cache: bool = False
     packs_queries: bool = False
     keeps_router: bool = False
+    windows_static: tuple[str, ...] = ()
     off_by: int = 40
+
+    def usual(self, model_type: str) -> dict[str, str]:
+        """Settings of such a family where nobody says any, beside those of all."""
+        return {"cache_implementation": "hybrid"} if model_type in self.windows_static else {}
 
 
 _4_40 = Rules("4.40.0", "transformers 4.40.2 models/llama/modeling_llama.py, logits.float(); generation/utils.py, _sample; cache_utils.py")
@@ -50,15 +56,21 @@ _4_42 = _4_40._replace(
     since="4.42.0",
     caches=("dynamic", "static", "quantized"),
     keeps_outputs=False,
-    source="transformers 4.42.4 generation/utils.py, _supports_default_dynamic_cache, del outputs",
+    windows_static=("gemma2",),
+    source="transformers 4.42.4 generation/utils.py, _supports_default_dynamic_cache, del outputs; models/gemma2, cache_implementation",
 )
 _4_45 = _4_42._replace(since="4.45.0", last_logits=True, source="transformers 4.45.2 models/llama/modeling_llama.py, num_logits_to_keep")
 _4_48 = _4_45._replace(
-    since="4.48.0", float32_logits=False, source="transformers 4.48.3 models/llama/modeling_llama.py; 4.46 and 4.47 were not read"
+    since="4.48.0",
+    float32_logits=False,
+    windows_static=("gemma2", "cohere2", "gemma3", "gemma3_text"),
+    source="transformers 4.48.3 models/llama/modeling_llama.py, models/cohere2; 4.50.3 models/gemma3; 4.46 and 4.47 were not read",
 )
 _4_53 = _4_48._replace(since="4.53.0", bool_masks=True, source="transformers 4.53.3 masking_utils.py; 4.51 and 4.52 were not read")
 _4_54 = _4_53._replace(since="4.54.0", reads_groups=True, source="transformers 4.54.1 integrations/sdpa_attention.py, use_gqa_in_sdpa")
-_4_56 = _4_54._replace(since="4.56.0", drops=True, off_by=10, source="transformers 4.56.2 cache_utils.py, DynamicSlidingWindowLayer")
+_4_56 = _4_54._replace(
+    since="4.56.0", drops=True, windows_static=(), off_by=10, source="transformers 4.56.2 cache_utils.py, DynamicSlidingWindowLayer"
+)
 _5_0 = _4_56._replace(
     since="5.0.0", experts="copies", gathers=True, source="transformers 5.0.0 integrations/moe.py, grouped_mm_experts_forward"
 )

@@ -12,6 +12,7 @@ class Settings(NamedTuple):
     ``expandable`` where PYTORCH_ALLOC_CONF says so.
     ``device_map`` splits the model over the node's GPUs and the host, empty where all of it is on the first GPU; ``max_memory`` is what
     each may hold, as it was said. ``tp_size`` processes share each layer. ``devices`` are the GPUs in use.
+    ``hybrid``: a static cache's windows are no longer than they need, in versions whose other ones are.
     ``dtype`` is the weights' type, ``compute_dtype`` that of activations: the same unless weights are quantized or on paper.
     """
 
@@ -31,3 +32,4 @@ class Settings(NamedTuple):
     max_memory: str = ""
     tp_size: int = 1
     devices: int = 1
+    hybrid: bool = False

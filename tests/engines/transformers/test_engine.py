@@ -17,7 +17,25 @@ LOAD = Workload(8, 1, 7)
 
 def test_defaults() -> None:
     found = settings(model())
-    assert found == (NEWEST, "m", "bfloat16", "bfloat16", "sdpa", "dynamic", "generate", "bfloat16", "none", "fixed", 0, "", "", "", 1, 1)
+    assert found == (
+        NEWEST,
+        "m",
+        "bfloat16",
+        "bfloat16",
+        "sdpa",
+        "dynamic",
+        "generate",
+        "bfloat16",
+        "none",
+        "fixed",
+        0,
+        "",
+        "",
+        "",
+        1,
+        1,
+        False,
+    )
 
 
 def test_models_without_sdpa_default_to_eager() -> None:
