@@ -1,5 +1,6 @@
 """Where more sequences at once stop making more tokens a second, while memory goes on growing."""
 
+from collections.abc import Iterable
 from math import log2
 from typing import NamedTuple
 
@@ -49,6 +50,15 @@ class Curves:
     def knees(self) -> tuple[Knee, ...]:
         """One for each choice with ``LEAST`` batches."""
         return tuple(_knee(at, sorted(curve)) for at, curve in self._found.items() if len(curve) >= LEAST)
+
+
+def knees(points: Iterable[Point]) -> tuple[Knee, ...]:
+    """Those of estimates that are all there; a rate is looked for where a point starts."""
+    curves = Curves()
+    for point in points:
+        rate = point.tokens_per_s if point.starts else None
+        curves.add_point(point, rate and rate.best)
+    return curves.knees
 
 
 def _knee(at: tuple[str | None, ...], curve: list[Pace]) -> Knee:

@@ -47,12 +47,9 @@ class Sweep(NamedTuple):
     @property
     def knees(self) -> "tuple[Knee, ...]":
         """Where more sequences at once stop making more tokens a second, for each choice of all but the batch."""
-        from kvplan.estimator.knee import Curves
+        from kvplan.estimator.knee import knees
 
-        curves = Curves()
-        for point in self.points:
-            curves.add_point(point, point.tokens_per_s and point.tokens_per_s.best)
-        return curves.knees
+        return knees(self.points)
 
 
 def sweep(model: "str | Iterable[str]", *, one_at_a_time: bool = False, **options: "Unpack[Lists]") -> Sweep:

@@ -1,10 +1,13 @@
 """The columns of a sweep's tables: a column for each option of which there are several values."""
 
+from collections.abc import Iterator, Sequence
+
 from kvplan.estimator.sweep import Axis
 from kvplan.render import points
-from kvplan.render.table import middled
+from kvplan.render.table import aligned, middled
 
 _WORDS = 24
+_MOST_CHOICES = 12
 
 
 class Columns:
@@ -35,6 +38,26 @@ class Columns:
     def _cell(self, i: int, words: str) -> str:
         words, width = middled(words, self._widths[i]), self._widths[i]
         return words.rjust(width) if self._axes[i].option in points.COUNTED else words.ljust(width)
+
+
+Choice = tuple[tuple[str | None, ...], tuple[str, ...]]
+"""The values of some axes, and the cells that stand beside them."""
+
+
+def choices(axes: Sequence[Axis], head: tuple[str, ...], found: Sequence[Choice], *, words_last: bool = False) -> Iterator[str]:
+    """A table below the points': what was found of each choice of ``axes``, of which those that vary are shown; its first lines.
+
+    Cells are numbers, with ``words_last`` but for the last one.
+    """
+    varied = [i for i, axis in enumerate(axes) if len(axis.values) > 1]
+    words = {column for column, i in enumerate(varied) if axes[i].option not in points.COUNTED}
+    rows = [(*(dashed(axes[i].option) for i in varied), *head)]
+    rows += [(*(shown(axes[i].option, at[i]) for i in varied), *cells) for at, cells in found[:_MOST_CHOICES]]
+    last = {len(rows[0]) - 1} if words_last else set()
+    yield ""
+    yield from (line.rstrip() for line in aligned(rows, left=frozenset(words | last)))
+    if len(found) > _MOST_CHOICES:
+        yield f"{len(found) - _MOST_CHOICES:,} more are in --json"
 
 
 def shown(option: str, said: str | None) -> str:

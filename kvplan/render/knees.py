@@ -6,25 +6,15 @@ from kvplan.core.units import format_size
 from kvplan.estimator.knee import WORTH, Knee
 from kvplan.estimator.sweep import Axis
 from kvplan.render import points
-from kvplan.render.columns import dashed, shown
-from kvplan.render.table import aligned
-
-_MOST = 12
+from kvplan.render.columns import choices
 
 
 def lines(axes: tuple[Axis, ...], found: tuple[Knee, ...]) -> Iterator[str]:
     """A row for each choice of all but the batch: where the knee is, and what the next batch would have brought and taken."""
     if not found:
         return
-    others = axes[:-1]
-    varied = [i for i, axis in enumerate(others) if len(axis.values) > 1]
-    head = (*(dashed(others[i].option) for i in varied), "knee at batch", "tokens/s", "the next one")
-    rows = [(*(shown(others[i].option, knee.at[i]) for i in varied), *_cells(knee)) for knee in found[:_MOST]]
-    left = frozenset(column for column, i in enumerate(varied) if others[i].option not in points.COUNTED) | {len(head) - 1}
-    yield ""
-    yield from (line.rstrip() for line in aligned([head, *rows], left=left))
-    if len(found) > _MOST:
-        yield f"{len(found) - _MOST:,} more are in --json"
+    rows = [(knee.at, _cells(knee)) for knee in found]
+    yield from choices(axes[:-1], ("knee at batch", "tokens/s", "the next one"), rows, words_last=True)
     yield f"knee: from there on a doubled batch brings less than {WORTH:g} × the tokens/s"
 
 
@@ -44,7 +34,7 @@ def as_json(axes: tuple[Axis, ...], found: tuple[Knee, ...]) -> list[dict[str, o
     """The key ``knees`` of a sweep; ``after`` is null where the rate still rises at the largest batch, ``last``."""
     return [
         {
-            "at": {axis.option: points.value(axis.option, said) for axis, said in zip(axes, knee.at, strict=False)},
+            "at": points.at(axes[:-1], knee.at),
             "last": knee.last._asdict(),
             "after": knee.after and knee.after._asdict(),
         }

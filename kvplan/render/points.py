@@ -1,5 +1,6 @@
 """A point of a sweep as plain values: what its JSON holds and its CSV's columns are."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from kvplan.core.errors import RequestError
@@ -30,6 +31,11 @@ def value(option: str, said: str | None) -> Value:
 def of_axes(axes: tuple[Axis, ...]) -> list[dict[str, object]]:
     """The axes of a sweep's JSON."""
     return [{"option": axis.option, "values": [value(axis.option, said) for said in axis.values]} for axis in axes]
+
+
+def at(axes: Sequence[Axis], said: tuple[str | None, ...]) -> dict[str, Value]:
+    """The values of these axes by option."""
+    return {axis.option: value(axis.option, word) for axis, word in zip(axes, said, strict=True)}
 
 
 def settings(axes: tuple[Axis, ...], at: tuple[str | None, ...]) -> dict[str, Value]:

@@ -5,16 +5,16 @@ from itertools import chain
 from textwrap import wrap
 
 from kvplan.core.units import GIB
-from kvplan.estimator.knee import Curves
+from kvplan.estimator import knee
 from kvplan.estimator.sweep import Axis, Reach, frontier
 from kvplan.estimator.swept import Point
 from kvplan.render import json_, knees, points
-from kvplan.render.columns import Columns, dashed, shown
+from kvplan.render.columns import Columns, choices
 from kvplan.render.envelope import enveloped
-from kvplan.render.table import aligned, csv_line
+from kvplan.render.table import csv_line
 
 _VERDICTS = {"fits": "fits", "tight": "tight", "does_not_fit": "does not fit", "unknown": "unknown"}
-_LEAST, _MOST_REACHES = 40, 12
+_LEAST = 40
 _SIZE, _RATE = len("headroom GiB"), 9
 
 
@@ -29,7 +29,7 @@ def text(axes: tuple[Axis, ...], found: Iterable[Point], *, columns: int) -> Ite
     yield table.head
     seen: list[Point] = []
     reasons: dict[str, str] = {}
-    curves = Curves()
+    curves = knee.Curves()
     for point in chain((first,), rest):
         seen.append(point._replace(deployed=None))  # which holds what nobody asks for any more
         rate = table.rate(point)
@@ -91,36 +91,20 @@ def _reaches(axes: tuple[Axis, ...], found: tuple[Reach, ...]) -> Iterator[str]:
     if not found or all(reach.ctx_tokens is None for reach in found):
         return
     others = [axis for axis in axes if axis.option != "ctx"]
-    varied = [i for i, axis in enumerate(others) if len(axis.values) > 1]
-    yield ""
-    rows = [(*(dashed(others[i].option) for i in varied), "longest ctx that fits")]
-    for reach in found[:_MOST_REACHES]:
-        rows.append((*(shown(others[i].option, reach.at[i]) for i in varied), f"{reach.ctx_tokens:,}" if reach.ctx_tokens else "none"))
-    left = frozenset(column for column, i in enumerate(varied) if others[i].option not in points.COUNTED)
-    yield from aligned(rows, left=left)
-    if len(found) > _MOST_REACHES:
-        yield f"{len(found) - _MOST_REACHES:,} more are in --json"
+    rows = [(reach.at, (f"{reach.ctx_tokens:,}" if reach.ctx_tokens else "none",)) for reach in found]
+    yield from choices(others, ("longest ctx that fits",), rows)
 
 
 def as_json(axes: tuple[Axis, ...], found: Iterable[Point]) -> dict[str, object]:
     """The JSON object of ``kvplan sweep``."""
     seen = list(found)
-    others = [axis.option for axis in axes if axis.option != "ctx"]
-    curves = Curves()
-    for point in seen:
-        curves.add_point(point, point.performance and point.performance.decode_tokens_per_s.best)
+    others = [axis for axis in axes if axis.option != "ctx"]
     return enveloped(
         {
             "axes": points.of_axes(axes),
             "points": [_point(axes, point) for point in seen],
-            "frontier": [
-                {
-                    "at": {name: points.value(name, said) for name, said in zip(others, reach.at, strict=True)},
-                    "ctx_tokens": reach.ctx_tokens,
-                }
-                for reach in frontier(axes, seen)
-            ],
-            "knees": knees.as_json(axes, curves.knees),
+            "frontier": [{"at": points.at(others, reach.at), "ctx_tokens": reach.ctx_tokens} for reach in frontier(axes, seen)],
+            "knees": knees.as_json(axes, knee.knees(seen)),
         }
     )
 
